@@ -1,0 +1,54 @@
+"""What the caller of a run hands down to it: who watches, which seed, where retries are told."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rollgrid.agent.run import RunOutput, ToolExecution
+
+
+@dataclass(frozen=True, slots=True)
+class RetryNotice:
+    """A model call failed and is made again after `wait_seconds`."""
+
+    n: int
+    limit: int
+    wait_seconds: float
+    reason: str
+    status: int | None = None
+
+
+class RunObserver(Protocol):
+    """Told of each step while a run goes on. Calls must return at once; they are made on the event loop."""
+
+    def on_model_call(self, run: RunOutput) -> None: ...
+    def on_text(self, run: RunOutput) -> None:
+        """More text arrived; it is in `run.partial_text`."""
+        ...
+
+    def on_tool_start(self, run: RunOutput, name: str) -> None: ...
+    def on_tool_end(self, run: RunOutput, execution: ToolExecution) -> None: ...
+    def on_retry(self, run: RunOutput, notice: RetryNotice) -> None: ...
+
+
+class SilentObserver:
+    """Watches nothing."""
+
+    def on_model_call(self, run: RunOutput) -> None: ...
+    def on_text(self, run: RunOutput) -> None: ...
+    def on_tool_start(self, run: RunOutput, name: str) -> None: ...
+    def on_tool_end(self, run: RunOutput, execution: ToolExecution) -> None: ...
+    def on_retry(self, run: RunOutput, notice: RetryNotice) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """`output` is the object that the run fills, owned by the caller: a run that is cancelled leaves it as far as it got.
+
+    `seed` is a number of this attempt's own; models that sample locally use it, hosted ones ignore it.
+    """
+
+    output: RunOutput = field(default_factory=RunOutput)
+    observer: RunObserver = field(default_factory=SilentObserver)
+    seed: int | None = None
+    session_id: str | None = None
+    user_id: str | None = None

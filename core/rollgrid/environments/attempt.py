@@ -1,0 +1,84 @@
+"""The outcome of one attempt."""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from rollgrid.agent.run import RunOutput
+from rollgrid.scorer.base import Score
+
+
+class StopReason(StrEnum):
+    """Why an attempt stopped. Only a completed one is scored."""
+
+    completed = "completed"
+    error = "error"
+    timeout = "timeout"
+    cancelled = "cancelled"
+    paused = "paused"
+
+
+class AttemptResult:
+    """One attempt, complete. A failure is data here, never an exception.
+
+    `score` is None when the attempt is unscored. `run` is what the agent left behind; for a result that was read from the
+    log it is loaded when it is first asked for, so a large result stays small.
+    """
+
+    __slots__ = (
+        "_load",
+        "_run",
+        "duration_seconds",
+        "error",
+        "error_type",
+        "index",
+        "limit",
+        "score",
+        "status",
+        "stop_reason",
+        "take",
+        "tool_call_limit_hit",
+    )
+
+    def __init__(
+        self,
+        run: RunOutput | None,
+        score: Score | None,
+        stop_reason: StopReason,
+        duration_seconds: float,
+        error: str | None = None,
+        tool_call_limit_hit: bool = False,
+        error_type: str | None = None,
+        *,
+        index: int = 0,
+        take: int = 1,
+        limit: str | None = None,
+        status: int | None = None,
+        load: Callable[[], RunOutput | None] | None = None,
+    ) -> None:
+        self._run = run
+        self._load = load
+        self.score = score
+        self.stop_reason = stop_reason
+        self.duration_seconds = duration_seconds
+        self.error = error
+        self.tool_call_limit_hit = tool_call_limit_hit
+        self.error_type = error_type
+        self.index = index
+        self.take = take
+        self.limit = limit
+        self.status = status
+
+    @property
+    def run(self) -> RunOutput | None:
+        if self._run is None and self._load is not None:
+            self._run = self._load()
+            self._load = None
+        return self._run
+
+    @property
+    def passed(self) -> bool:
+        return self.score is not None and self.score.passed
+
+    def __repr__(self) -> str:
+        outcome = self.stop_reason.value if self.score is None else ("pass" if self.score.passed else "fail")
+        return f"AttemptResult(#{self.index}, {outcome}, {self.duration_seconds:.2f}s)"

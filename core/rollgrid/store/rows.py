@@ -1,0 +1,118 @@
+"""The rows that readers of the log get: plain tuples, cheap to make by the hundred thousand."""
+
+from typing import Any, NamedTuple
+
+
+class RunRow(NamedTuple):
+    """One run as the projection has it.
+
+    `state` is the last state written; `alive` says whether a runner holds the run's lease now. A run whose state is
+    `running`, `paused` or `stopping` with `alive` false was killed; `effective_state` calls it `dead`.
+    Times are seconds since the epoch, durations seconds, cost US dollars (None when no price is known).
+    """
+
+    run_id: str
+    env_name: str
+    env_fingerprint: str | None
+    policy_fingerprint: str | None
+    fingerprint_parts: dict[str, str]
+    k: int
+    n_tasks: int
+    model: str
+    model_kind: str
+    timeout_seconds: float
+    source: dict[str, Any]
+    author: str
+    host: str
+    state: str
+    stopped_early: str | None
+    reason: str | None
+    created_at: float
+    started_at: float | None
+    ended_at: float | None
+    active_seconds: float
+    session: int
+    concurrency: int
+    storm: str | None
+    n_started: int
+    n_ended: int
+    n_scored: int
+    n_passed: int
+    n_errors: int
+    n_superseded: int
+    n_retries: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    alive: bool
+    pid: int | None
+    seq: int
+
+    @property
+    def effective_state(self) -> str:
+        """`state`, or `dead` when the run was in progress and its runner is gone."""
+        return "dead" if self.state in {"running", "paused", "stopping"} and not self.alive else self.state
+
+    @property
+    def n_planned(self) -> int:
+        """Attempts that the finished run has: tasks times k."""
+        return self.n_tasks * self.k
+
+
+class TaskRow(NamedTuple):
+    index: int
+    id: str
+    metadata: dict[str, Any]
+
+
+class AttemptRow(NamedTuple):
+    """One take of one attempt. Phases of a running one: `model`, `tool`, `scoring`, `retrying`; ended: `ended`."""
+
+    task: int
+    attempt: int
+    take: int
+    phase: str
+    detail: str | None
+    stop_reason: str | None
+    passed: bool | None
+    value: float | None
+    reason: str | None
+    error: str | None
+    error_type: str | None
+    error_signature: str | None
+    status: int | None
+    started_at: float
+    ended_at: float | None
+    duration_seconds: float | None
+    retry_at: float | None
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    retries: int
+    n_tools: int
+    superseded: str | None
+    seq: int
+
+
+class EventRow(NamedTuple):
+    """`data` is the event's own JSON, not validated again."""
+
+    seq: int
+    run_id: str
+    at: float
+    kind: str
+    task: int | None
+    attempt: int | None
+    take: int | None
+    data: dict[str, Any]
+
+
+class CommandRow(NamedTuple):
+    command_id: int
+    run_id: str
+    at: float
+    author: str
+    command: str
+    args: dict[str, Any]
+    accepted: bool | None
+    answer: str | None
