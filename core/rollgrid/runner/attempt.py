@@ -1,0 +1,179 @@
+"""One attempt: the agent's run and its scoring under one clock. Whatever goes wrong is data, never an exception."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rollgrid.agent.context import RunContext
+from rollgrid.agent.run import RunOutput, RunStatus
+from rollgrid.environments.attempt import AttemptResult, StopReason
+from rollgrid.errors import ModelError
+from rollgrid.scorer.base import Score, Scorer
+
+GRACE_SECONDS = 2.0
+"""How long an attempt that was told to stop may take to do so before it is abandoned."""
+
+RunAgent = Callable[[str, RunContext], Awaitable[RunOutput]]
+
+_STOP_OF_STATUS = {
+    RunStatus.completed: StopReason.completed,
+    RunStatus.paused: StopReason.paused,
+    RunStatus.cancelled: StopReason.cancelled,
+    RunStatus.error: StopReason.error,
+}
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far an attempt got, readable from outside when it is cut off."""
+
+    output: RunOutput
+    phase: Literal["run", "scoring"] = "run"
+    score: Score | None = None
+    error: BaseException | None = None
+    score_error: BaseException | None = None
+
+
+async def run_attempt(
+    agent: RunAgent,
+    scorer: Scorer,
+    prompt: str,
+    expected: Any,
+    context: RunContext,
+    *,
+    timeout_seconds: float,
+    on_scoring: Callable[[], None],
+    on_abandoned: Callable[["asyncio.Task[None]", _Progress], None],
+) -> AttemptResult:
+    """Run and score once, within `timeout_seconds` of wall time.
+
+    When the clock fires, the work is cancelled and gets `GRACE_SECONDS` to end; work that goes on all the same is handed to
+    `on_abandoned`, and the attempt ends without it. Cancelling this coroutine cancels the work and gives
+    `StopReason.cancelled` to the caller only through the raised CancelledError.
+    """
+    started = time.monotonic()
+    progress = _Progress(output=context.output)
+    work = asyncio.create_task(_run_and_score(agent, scorer, prompt, expected, context, progress, on_scoring))
+    try:
+        await asyncio.wait({work}, timeout=timeout_seconds)
+    except asyncio.CancelledError:
+        await _stop(work, progress, on_abandoned)
+        raise
+    if work.done():
+        _take_failure(work, progress)
+        return _result(progress, time.monotonic() - started)
+    phase = progress.phase
+    elapsed = time.monotonic() - started
+    await _stop(work, progress, on_abandoned)
+    return AttemptResult(
+        run=progress.output,
+        score=None,
+        stop_reason=StopReason.timeout,
+        duration_seconds=elapsed,
+        error=f"timeout after {timeout_seconds:g} s" + (" while scoring" if phase == "scoring" else ""),
+        error_type="AttemptTimeout",
+        tool_call_limit_hit=progress.output.tool_call_limit_hit,
+        limit="timeout_seconds:scoring" if phase == "scoring" else "timeout_seconds:run",
+    )
+
+
+async def _run_and_score(
+    agent: RunAgent,
+    scorer: Scorer,
+    prompt: str,
+    expected: Any,
+    context: RunContext,
+    progress: _Progress,
+    on_scoring: Callable[[], None],
+) -> None:
+    try:
+        progress.output = await agent(prompt, context)
+    except Exception as error:  # noqa: BLE001 - whatever an agent raises is the outcome of its attempt
+        progress.error = error
+        return
+    if progress.output.status not in (RunStatus.completed, RunStatus.running):
+        return
+    progress.output.status = RunStatus.completed
+    progress.phase = "scoring"
+    on_scoring()
+    try:
+        progress.score = await scorer.ascore(progress.output, expected)
+    except Exception as error:  # noqa: BLE001 - a scorer that raises leaves its attempt unscored
+        progress.score_error = error
+
+
+def _take_failure(work: "asyncio.Task[None]", progress: _Progress) -> None:
+    """Fold in an exception that is no `Exception`: an agent that cancels itself or asks the interpreter to exit."""
+    if work.cancelled():
+        progress.error = asyncio.CancelledError("the agent cancelled itself")
+        return
+    error = work.exception()
+    if error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        progress.error = error
+
+
+def _result(progress: _Progress, elapsed: float) -> AttemptResult:
+    run = progress.output
+    error = progress.error
+    stop = _STOP_OF_STATUS.get(run.status, StopReason.completed)
+    text: str | None = None
+    error_type: str | None = None
+    status: int | None = None
+    if error is not None:
+        stop = StopReason.cancelled if isinstance(error, asyncio.CancelledError) else StopReason.error
+        run.status = RunStatus.cancelled if stop is StopReason.cancelled else RunStatus.error
+        error_type = type(error).__name__
+        text = describe(error)
+        if isinstance(error, ModelError):
+            status = error.status
+            error_type = f"ModelError.{error.kind}"
+    elif progress.score_error is not None:
+        error_type = type(progress.score_error).__name__
+        text = f"scorer: {error_type}: {progress.score_error}"
+        if run.problem is not None:
+            text += f" (the answer was {run.problem})"
+    elif stop is StopReason.error:
+        error_type = "AgentError"
+        text = run.problem_detail or run.get_content_as_string() or "the agent reported an error"
+    score = progress.score
+    if score is None and text is None and stop is StopReason.completed:
+        error_type, text = "TypeError", "scorer: TypeError: the scorer returned no score"
+    return AttemptResult(
+        run=run,
+        score=score,
+        stop_reason=stop,
+        duration_seconds=elapsed,
+        error=text,
+        error_type=error_type,
+        status=status,
+        tool_call_limit_hit=run.tool_call_limit_hit,
+    )
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line. A message that cannot be made (a broken `__str__`) gives the type alone."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the user's exception class may itself be broken
+        text = ""
+    name = type(error).__name__
+    if isinstance(error, ModelError):
+        return text
+    return f"{name}: {text}" if text else name
+
+
+async def _stop(
+    work: "asyncio.Task[None]",
+    progress: _Progress,
+    on_abandoned: Callable[["asyncio.Task[None]", _Progress], None],
+) -> None:
+    work.cancel()
+    await asyncio.wait({work}, timeout=GRACE_SECONDS)
+    if not work.done():
+        on_abandoned(work, progress)
+    elif not work.cancelled():
+        work.exception()

@@ -1,0 +1,80 @@
+"""From what happened in an attempt to what the log says of it. Pure."""
+
+from typing import Any
+
+import orjson
+
+from rollgrid.agent.run import RunOutput
+from rollgrid.environments.attempt import AttemptResult, StopReason
+from rollgrid.runner.schedule import Slot
+from rollgrid.runner.signature import error_signature
+from rollgrid.runner.storm import Failure
+from rollgrid.store.events import AttemptEnded
+
+NO_REPLY = "no reply from the model before the attempt's time was up"
+
+
+def failure_of(result: AttemptResult) -> Failure | None:
+    """The failure that a storm watch counts, or None.
+
+    A timeout counts only when nothing at all had arrived: an endpoint that does not answer is an outage, an agent that is
+    slow at a hard task is not.
+    """
+    if result.score is not None:
+        return None
+    if result.stop_reason is StopReason.timeout:
+        run = result.run
+        silent = run is None or not (run.partial_text or run.tools or run.metrics.output_tokens)
+        return Failure(f"Timeout: {NO_REPLY}", "Timeout", NO_REPLY) if silent else None
+    if result.error is None:
+        return None
+    error_type = result.error_type or "Error"
+    return Failure(error_signature(error_type, result.status, result.error), error_type, result.error)
+
+
+def ended_event(run_id: str, at: float, slot: Slot, result: AttemptResult) -> AttemptEnded:
+    """The event that ends this take. Scores and errors go in whole; the transcript is the event's body."""
+    run = result.run
+    score = result.score
+    failure = failure_of(result)
+    metrics = run.metrics if run is not None else None
+    return AttemptEnded(
+        run_id=run_id,
+        at=at,
+        task=slot.task,
+        attempt=slot.attempt,
+        take=slot.take,
+        stop_reason=result.stop_reason.value,
+        passed=score.passed if score else None,
+        value=float(score.value) if score else None,
+        reason=score.reason if score else None,
+        detail=json_ready(score.detail) if score and score.detail else None,
+        error=result.error,
+        error_type=result.error_type,
+        error_signature=failure.signature if failure else None,
+        status=result.status,
+        limit=result.limit,
+        duration_seconds=result.duration_seconds,
+        time_to_first_token=metrics.time_to_first_token if metrics else None,
+        input_tokens=metrics.input_tokens if metrics else 0,
+        output_tokens=metrics.output_tokens if metrics else 0,
+        cached_tokens=metrics.cached_tokens if metrics else 0,
+        reasoning_tokens=metrics.reasoning_tokens if metrics else 0,
+        cost=metrics.cost if metrics else None,
+        retries=metrics.retries if metrics else 0,
+        n_tools=len(run.tools) if run else 0,
+        tool_call_limit_hit=result.tool_call_limit_hit,
+    )
+
+
+def transcript_of(run: RunOutput | None) -> dict[str, Any]:
+    """What is stored as the attempt's body."""
+    return run.to_dict() if run is not None else {}
+
+
+def json_ready(detail: dict[str, Any]) -> dict[str, Any]:
+    """A scorer's own detail as JSON can hold it; what it cannot hold is kept as text."""
+    try:
+        return orjson.loads(orjson.dumps(detail, default=str, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY))
+    except (TypeError, ValueError):
+        return {"text": str(detail)}
