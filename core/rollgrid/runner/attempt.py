@@ -1,13 +1,14 @@
 """One attempt: the agent's run and its scoring under one clock. Whatever goes wrong is data, never an exception."""
 
 import asyncio
+import copy
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from rollgrid.agent.context import RunContext
-from rollgrid.agent.run import RunOutput, RunStatus
+from rollgrid.agent.run import Metrics, RunOutput, RunStatus
 from rollgrid.environments.attempt import AttemptResult, StopReason
 from rollgrid.errors import ModelError
 from rollgrid.scorer.base import Score, Scorer
@@ -15,6 +16,7 @@ from rollgrid.scorer.base import Score, Scorer
 GRACE_SECONDS = 2.0
 """How long an attempt that was told to stop may take to do so before it is abandoned."""
 
+OnAbandoned = Callable[["asyncio.Task[None]", "Abandoned"], None]
 RunAgent = Callable[[str, RunContext], Awaitable[RunOutput]]
 
 _STOP_OF_STATUS = {
@@ -26,7 +28,7 @@ _STOP_OF_STATUS = {
 
 
 @dataclass(slots=True)
-class _Progress:
+class Progress:
     """How far an attempt got, readable from outside when it is cut off."""
 
     output: RunOutput
@@ -36,8 +38,27 @@ class _Progress:
     score_error: BaseException | None = None
 
 
+@dataclass(slots=True)
+class Abandoned:
+    """Work that went on after its attempt had ended. Its progress may still grow."""
+
+    progress: Progress
+    counted: Metrics
+
+    def late_result(self, elapsed: float) -> AttemptResult:
+        return result_of(self.progress, elapsed)
+
+    def late_tokens(self) -> dict[str, int]:
+        """Tokens that the attempt's own end did not report yet."""
+        now = self.progress.output.metrics
+        return {
+            name: max(0, getattr(now, name) - getattr(self.counted, name))
+            for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+        }
+
+
 async def run_attempt(
-    agent: RunAgent,
+    make_agent: Callable[[], RunAgent],
     scorer: Scorer,
     prompt: str,
     expected: Any,
@@ -45,17 +66,17 @@ async def run_attempt(
     *,
     timeout_seconds: float,
     on_scoring: Callable[[], None],
-    on_abandoned: Callable[["asyncio.Task[None]", _Progress], None],
+    on_abandoned: OnAbandoned,
 ) -> AttemptResult:
     """Run and score once, within `timeout_seconds` of wall time.
 
-    When the clock fires, the work is cancelled and gets `GRACE_SECONDS` to end; work that goes on all the same is handed to
-    `on_abandoned`, and the attempt ends without it. Cancelling this coroutine cancels the work and gives
-    `StopReason.cancelled` to the caller only through the raised CancelledError.
+    When the clock fires, the work is cancelled and gets `GRACE_SECONDS` to end; work that goes on all the same is
+    handed to `on_abandoned`, and the attempt ends without it. Cancelling this coroutine cancels the work in the same
+    way and raises CancelledError.
     """
     started = time.monotonic()
-    progress = _Progress(output=context.output)
-    work = asyncio.create_task(_run_and_score(agent, scorer, prompt, expected, context, progress, on_scoring))
+    progress = Progress(output=context.output)
+    work = asyncio.create_task(_run_and_score(make_agent, scorer, prompt, expected, context, progress, on_scoring))
     try:
         await asyncio.wait({work}, timeout=timeout_seconds)
     except asyncio.CancelledError:
@@ -63,7 +84,7 @@ async def run_attempt(
         raise
     if work.done():
         _take_failure(work, progress)
-        return _result(progress, time.monotonic() - started)
+        return result_of(progress, time.monotonic() - started)
     phase = progress.phase
     elapsed = time.monotonic() - started
     await _stop(work, progress, on_abandoned)
@@ -80,17 +101,17 @@ async def run_attempt(
 
 
 async def _run_and_score(
-    agent: RunAgent,
+    make_agent: Callable[[], RunAgent],
     scorer: Scorer,
     prompt: str,
     expected: Any,
     context: RunContext,
-    progress: _Progress,
+    progress: Progress,
     on_scoring: Callable[[], None],
 ) -> None:
     try:
-        progress.output = await agent(prompt, context)
-    except Exception as error:  # noqa: BLE001 - whatever an agent raises is the outcome of its attempt
+        progress.output = await make_agent()(prompt, context)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an agent raises is the outcome of its attempt
         progress.error = error
         return
     if progress.output.status not in (RunStatus.completed, RunStatus.running):
@@ -100,11 +121,11 @@ async def _run_and_score(
     on_scoring()
     try:
         progress.score = await scorer.ascore(progress.output, expected)
-    except Exception as error:  # noqa: BLE001 - a scorer that raises leaves its attempt unscored
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a scorer that raises leaves its attempt unscored
         progress.score_error = error
 
 
-def _take_failure(work: "asyncio.Task[None]", progress: _Progress) -> None:
+def _take_failure(work: "asyncio.Task[None]", progress: Progress) -> None:
     """Fold in an exception that is no `Exception`: an agent that cancels itself or asks the interpreter to exit."""
     if work.cancelled():
         progress.error = asyncio.CancelledError("the agent cancelled itself")
@@ -116,7 +137,7 @@ def _take_failure(work: "asyncio.Task[None]", progress: _Progress) -> None:
         progress.error = error
 
 
-def _result(progress: _Progress, elapsed: float) -> AttemptResult:
+def result_of(progress: Progress, elapsed: float) -> AttemptResult:
     run = progress.output
     error = progress.error
     stop = _STOP_OF_STATUS.get(run.status, StopReason.completed)
@@ -168,12 +189,17 @@ def describe(error: BaseException) -> str:
 
 async def _stop(
     work: "asyncio.Task[None]",
-    progress: _Progress,
-    on_abandoned: Callable[["asyncio.Task[None]", _Progress], None],
+    progress: Progress,
+    on_abandoned: OnAbandoned,
 ) -> None:
     work.cancel()
-    await asyncio.wait({work}, timeout=GRACE_SECONDS)
+    try:
+        await asyncio.wait({work}, timeout=GRACE_SECONDS)
+    except asyncio.CancelledError:
+        if not work.done():
+            on_abandoned(work, Abandoned(progress, copy.copy(progress.output.metrics)))
+        raise
     if not work.done():
-        on_abandoned(work, progress)
+        on_abandoned(work, Abandoned(progress, copy.copy(progress.output.metrics)))
     elif not work.cancelled():
         work.exception()

@@ -17,8 +17,8 @@ NO_REPLY = "no reply from the model before the attempt's time was up"
 def failure_of(result: AttemptResult) -> Failure | None:
     """The failure that a storm watch counts, or None.
 
-    A timeout counts only when nothing at all had arrived: an endpoint that does not answer is an outage, an agent that is
-    slow at a hard task is not.
+    A timeout counts only when nothing at all had arrived: an endpoint that does not answer is an outage, an agent that
+    is slow at a hard task is not.
     """
     if result.score is not None:
         return None
@@ -75,6 +75,8 @@ def transcript_of(run: RunOutput | None) -> dict[str, Any]:
 def json_ready(detail: dict[str, Any]) -> dict[str, Any]:
     """A scorer's own detail as JSON can hold it; what it cannot hold is kept as text."""
     try:
-        return orjson.loads(orjson.dumps(detail, default=str, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY))
+        return orjson.loads(
+            orjson.dumps(detail, default=str, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+        )
     except (TypeError, ValueError):
         return {"text": str(detail)}

@@ -1,0 +1,61 @@
+"""Commands that other processes put into the log, carried out on the engine."""
+
+from typing import Any
+
+from rollgrid.runner.engine import Engine
+from rollgrid.store.rows import CommandRow
+
+
+def carry_out(engine: Engine, command: CommandRow) -> tuple[bool, str]:
+    """Do what the command says; returns whether it was accepted, and the answer in words.
+
+    Known commands: `pause`, `resume`, `cancel` (`{"drop": true}` also cancels what is in flight), `concurrency`
+    (`{"limit": 8}`), `retry` (`{"signature": "..."}` or `{"task": 0, "attempt": 1}`).
+    """
+    refusal = _try(engine, command)
+    if refusal is not None:
+        return False, refusal
+    return True, _ANSWERS.get(command.command, "done")
+
+
+_ANSWERS = {
+    "pause": "paused: nothing more starts, what is in flight finishes",
+    "resume": "running again",
+    "cancel": "stopping: what is in flight may finish",
+    "retry": "scheduled again",
+}
+
+
+def _try(engine: Engine, command: CommandRow) -> str | None:
+    author, args = command.author, command.args
+    match command.command:
+        case "pause":
+            return engine.pause(author)
+        case "resume":
+            return engine.resume(author)
+        case "cancel":
+            if args.get("drop") and engine.state == "stopping":
+                engine.drop_flights()
+                return None
+            refusal = engine.stop("interrupted", author=author, reason=f"cancelled by {author}")
+            if refusal is None and args.get("drop"):
+                engine.drop_flights()
+            return refusal
+        case "concurrency":
+            limit = args.get("limit")
+            if not isinstance(limit, int) or isinstance(limit, bool):
+                return "concurrency needs a whole number as `limit`"
+            return engine.set_concurrency(limit, author, "asked for")
+        case "retry":
+            return _retry(engine, author, args)
+        case _:
+            return f"this runner knows no command `{command.command}`"
+
+
+def _retry(engine: Engine, author: str, args: dict[str, Any]) -> str | None:
+    signature, task, attempt = args.get("signature"), args.get("task"), args.get("attempt")
+    if isinstance(signature, str):
+        return engine.retry(author, signature=signature)
+    if isinstance(task, int) and isinstance(attempt, int):
+        return engine.retry(author, key=(task, attempt))
+    return "retry needs a `signature`, or a `task` and an `attempt`"

@@ -1,0 +1,55 @@
+"""What a command asks of a runner, in a form that travels to another process."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """A new run of `ref`, or with `resume` the rest of the run `run_id`.
+
+    `ref` and `cwd` name the environment as `load_environment` takes them; for a resume they come from the log. `tasks` and
+    `where` choose among the environment's tasks (ids; metadata key and value). `model` names another policy for the
+    environment's agent. `storm_action`: `pause` when somebody watches and can steer, `stop` when nobody does.
+    """
+
+    run_id: str
+    log: Path
+    author: str
+    ref: str | None = None
+    cwd: str | None = None
+    resume: bool = False
+    k: int | None = None
+    concurrency: int | None = None
+    tasks: tuple[str, ...] = ()
+    where: tuple[tuple[str, str], ...] = ()
+    model: str | None = None
+    seed: str | None = None
+    storm_action: Literal["stop", "pause"] = "stop"
+
+    def to_json(self) -> bytes:
+        return orjson.dumps(dataclasses.asdict(self), default=str)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Self:
+        values: dict[str, Any] = orjson.loads(data)
+        values["log"] = Path(values["log"])
+        values["tasks"] = tuple(values["tasks"])
+        values["where"] = tuple((key, value) for key, value in values["where"])
+        return cls(**values)
+
+    def source(self) -> dict[str, Any]:
+        """What the log keeps of this request, so that the run can be resumed from it."""
+        return {
+            "ref": self.ref,
+            "cwd": self.cwd,
+            "tasks": list(self.tasks),
+            "where": [list(pair) for pair in self.where],
+            "model": self.model,
+            "seed": self.seed,
+            "concurrency": self.concurrency,
+        }

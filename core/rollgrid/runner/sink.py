@@ -1,0 +1,21 @@
+"""Where a run's events go."""
+
+from typing import Protocol
+
+from rollgrid.store.events import Event
+
+
+class EventSink(Protocol):
+    """Takes events without blocking and without raising: what cannot be written now is kept and written later."""
+
+    def append(self, event: Event, body: bytes | None = None) -> None: ...
+
+    def put_live(self, run_id: str, task: int, attempt: int, take: int, data: bytes) -> None: ...
+
+
+class NoLog:
+    """For a run whose log is off."""
+
+    def append(self, event: Event, body: bytes | None = None) -> None: ...
+
+    def put_live(self, run_id: str, task: int, attempt: int, take: int, data: bytes) -> None: ...
