@@ -75,6 +75,10 @@ class AttemptResult:
             self._load = None
         return self._run
 
+    def drop_run(self) -> None:
+        """Forget the transcript, which the log has; the figures stay."""
+        self._run = None
+
     @property
     def passed(self) -> bool:
         return self.score is not None and self.score.passed

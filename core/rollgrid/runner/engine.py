@@ -13,7 +13,7 @@ from rollgrid.runner.flight import SNAPSHOT_SECONDS, Flight
 from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.schedule import Schedule, Slot
 from rollgrid.runner.sink import EventSink
-from rollgrid.runner.storm import Storm, StormWatch
+from rollgrid.runner.storm import Failure, Storm, StormWatch
 from rollgrid.store.codec import encode
 from rollgrid.store.events import (
     AttemptStarted,
@@ -51,7 +51,7 @@ class Engine:
         self._takes = dict(plan.takes)
         for slot in plan.slots:
             self._takes[slot.task, slot.attempt] = slot.take
-        self._current: dict[Key, tuple[Slot, AttemptResult]] = {}
+        self._current: dict[Key, tuple[Slot, Failure | None]] = {}
         self._storm_slots: list[Slot] = []
         self._limit = self._capped(concurrency)
         self._watch = StormWatch(self._limit, single_task=len(plan.tasks) == 1)
@@ -140,11 +140,11 @@ class Engine:
         result.index, result.take = slot.attempt, slot.take
         event = ended_event(self.plan.run_id, time.time(), slot, result)
         self._sink.append(event, encode(transcript_of(result.run)))
-        self._current[slot.task, slot.attempt] = (slot, result)
+        failure = failure_of(result)
+        self._current[slot.task, slot.attempt] = (slot, failure)
         self._on_result(slot, result)
         if result.stop_reason is StopReason.cancelled and self.state == "stopping":
             return
-        failure = failure_of(result)
         if self.storm is not None:
             if failure is not None and failure.signature == self.storm.signature:
                 self._storm_slots.append(slot)
@@ -226,19 +226,14 @@ class Engine:
             return "the run is stopping"
         chosen = [
             slot
-            for at, (slot, result) in self._current.items()
-            if (key is not None and at == key) or (signature is not None and self._has_signature(result, signature))
+            for at, (slot, failure) in self._current.items()
+            if at == key or (failure is not None and failure.signature == signature)
         ]
         if not chosen:
             return "no finished attempt of this session matches"
         self._again(chosen, "retry", author)
         self._wake.set()
         return None
-
-    @staticmethod
-    def _has_signature(result: AttemptResult, signature: str) -> bool:
-        failure = failure_of(result)
-        return failure is not None and failure.signature == signature
 
     def _again(self, slots: Iterable[Slot], why: str, author: str) -> None:
         """Supersede these takes and schedule the next take of each."""

@@ -1,0 +1,128 @@
+"""Carries out a request in this process, from the user's file to the final result."""
+
+from collections.abc import Callable
+from contextlib import aclosing
+
+from rollgrid.environments.environment import Environment
+from rollgrid.environments.from_log import result_from_log
+from rollgrid.environments.task import Task
+from rollgrid.errors import ModelError, RunError
+from rollgrid.models.base import Model
+from rollgrid.runner.load import load_environment
+from rollgrid.runner.policy import choose_model
+from rollgrid.runner.prepare import Prepared, prepare_run
+from rollgrid.runner.request import RunRequest
+from rollgrid.runner.resources import closing_resources
+from rollgrid.runner.resume import prepare_resume
+from rollgrid.runner.session import RunProgress, Session, SessionOptions, SessionOutcome
+from rollgrid.store.reader import LogReader
+from rollgrid.store.rows import RunRow
+
+DEFAULT_K = 8
+DEFAULT_CONCURRENCY = 4
+
+
+async def execute(
+    request: RunRequest,
+    *,
+    handle_signals: bool,
+    on_ready: Callable[[str], None] = lambda _run_id: None,
+    on_progress: Callable[[RunProgress], None] = lambda _progress: None,
+    on_message: Callable[[str], None] = lambda _text: None,
+) -> SessionOutcome:
+    """Run or resume what the request names. Raises `RollgridError` for everything a person can put right.
+
+    The outcome's result reads transcripts from the log when they are asked for.
+    """
+    async with closing_resources():
+        prepared = await _prepare(request)
+        if prepared.model is not None:
+            await _check(prepared.model)
+        options = SessionOptions(
+            log=request.log,
+            author=request.author,
+            concurrency=request.concurrency or prepared.source.get("concurrency") or DEFAULT_CONCURRENCY,
+            run_id=request.run_id,
+            storm_action=request.storm_action,
+            handle_signals=handle_signals,
+            collect=False,
+            on_ready=on_ready,
+            on_progress=on_progress,
+            on_message=on_message,
+        )
+        outcome = await Session(prepared, options).run()
+    return outcome.with_result(result_from_log(request.log, request.run_id))
+
+
+async def _check(model: Model) -> None:
+    try:
+        await model.check()
+    except ModelError as error:
+        raise RunError(str(error)) from error
+
+
+async def _prepare(request: RunRequest) -> Prepared:
+    if request.concurrency is not None and request.concurrency < 1:
+        raise RunError(f"the concurrency must be at least 1, got {request.concurrency}")
+    if not request.resume:
+        assert request.ref is not None
+        return _fresh(request.ref, request.cwd, request, DEFAULT_K if request.k is None else request.k)
+    async with aclosing(await LogReader.open(request.log)) as reader:
+        row = await reader.run(request.run_id)
+        if row is None:
+            raise RunError(f"no run {request.run_id} in {request.log}", "`rollgrid runs` lists them")
+        fresh = _fresh_for(row, request)
+        return await prepare_resume(fresh, reader, request.log, row, author=request.author, k=request.k)
+
+
+def _fresh_for(row: RunRow, request: RunRequest) -> Prepared:
+    ref = request.ref or row.source.get("ref")
+    if ref is None:
+        raise RunError(
+            f"run {row.run_id} was started by a script, so its environment is not known here",
+            "name it: rollgrid resume RUN --env path.py",
+        )
+    model = request.model or row.source.get("model")
+    wanted = RunRequest(
+        run_id=row.run_id, log=request.log, author=request.author, model=model, seed=row.source.get("seed")
+    )
+    return _fresh(ref, request.cwd or row.source.get("cwd"), wanted, row.k)
+
+
+def _fresh(ref: str, cwd: str | None, request: RunRequest, k: int) -> Prepared:
+    loaded = load_environment(ref, cwd)
+    tasks = select_tasks(loaded.env, request.tasks, request.where)
+    source = {**request.source(), "ref": loaded.ref, "cwd": loaded.cwd}
+    try:
+        model = choose_model(request.model, loaded.env) if request.model is not None else None
+        return prepare_run(loaded.env, k=k, tasks=tasks, model=model, source=source, seed=request.seed)
+    except (ValueError, TypeError) as error:
+        raise RunError(str(error)) from error
+
+
+def select_tasks(
+    env: Environment, ids: tuple[str, ...], where: tuple[tuple[str, str], ...]
+) -> tuple[Task, ...] | None:
+    """The environment's tasks with these ids and this metadata, or None for all of them."""
+    if not ids and not where:
+        return None
+    named = {task.id or f"t{index}": task for index, task in enumerate(env.tasks, start=1)}
+    unknown = [name for name in ids if name not in named]
+    if unknown:
+        raise RunError(f"{env.name} has no task {unknown[0]}", f"it has {_some(list(named))}")
+    chosen = tuple(
+        task
+        for name, task in named.items()
+        if (not ids or name in ids) and all(str(task.metadata.get(key)) == value for key, value in where)
+    )
+    if not chosen:
+        raise RunError("no task matches --where " + " ".join(f"{key}={value}" for key, value in where))
+    return chosen
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+__all__ = ["DEFAULT_CONCURRENCY", "DEFAULT_K", "execute", "select_tasks"]

@@ -1,0 +1,123 @@
+"""Settles everything about a run before its first attempt: tasks, agent, fingerprints, and what earlier sessions did."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rollgrid.agent.run import RunOutput
+from rollgrid.environments.agents import AgentSource, resolve_agent
+from rollgrid.environments.attempt import AttemptResult
+from rollgrid.environments.environment import Environment, resolve_tasks
+from rollgrid.environments.fingerprint import fingerprint_run
+from rollgrid.environments.task import Task
+from rollgrid.models.base import Model
+from rollgrid.runner.attempt import RunAgent
+from rollgrid.runner.machine import host_name, versions
+from rollgrid.runner.plan import all_slots
+from rollgrid.runner.schedule import Order, Slot
+from rollgrid.store.events import Event, RunCreated, TaskInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A run that can start.
+
+    For a resumed one, `kept` are the attempts that count already and `earlier` the events that put the log in order.
+    """
+
+    env: Environment
+    tasks: tuple[Task, ...]
+    k: int
+    env_fingerprint: str | None
+    policy_fingerprint: str | None
+    fingerprint_parts: Mapping[str, str]
+    warnings: tuple[str, ...]
+    agent: AgentSource
+    model: Model | None
+    source: Mapping[str, Any]
+    slots: tuple[Slot, ...]
+    takes: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    kept: Mapping[tuple[int, int], AttemptResult] = field(default_factory=dict[tuple[int, int], AttemptResult])
+    earlier: tuple[tuple[Event, bytes | None], ...] = ()
+    session: int = 1
+    active_seconds: float = 0.0
+    seed: str | None = None
+
+    @property
+    def order(self) -> Order:
+        return "task" if getattr(self.model, "prefers_task_order", False) else "breadth"
+
+    @property
+    def max_concurrency(self) -> int | None:
+        return getattr(self.model, "max_concurrency", None)
+
+    @property
+    def make_agent(self) -> Callable[[], RunAgent]:
+        return lambda: self.agent.for_attempt(self.model)
+
+    def opening_events(self, run_id: str, author: str) -> Iterator[tuple[Event, bytes | None]]:
+        """What the log gets first: the run itself when it is new, else what puts earlier sessions in order."""
+        if self.session > 1:
+            yield from self.earlier
+            return
+        model = self.model
+        yield (
+            RunCreated(
+                run_id=run_id,
+                at=time.time(),
+                env_name=self.env.name,
+                env_fingerprint=self.env_fingerprint,
+                policy_fingerprint=self.policy_fingerprint,
+                fingerprint_parts=dict(self.fingerprint_parts),
+                k=self.k,
+                tasks=tuple(
+                    TaskInfo(id=task.id or "", input=task.input, expected=task.expected, metadata=dict(task.metadata))
+                    for task in self.tasks
+                ),
+                model=model.id if model is not None else self.agent.label,
+                model_kind=model.kind if model is not None else "foreign",
+                timeout_seconds=self.env.timeout_seconds,
+                source=dict(self.source),
+                author=author,
+                host=host_name(),
+                versions=versions(),
+            ),
+            None,
+        )
+
+
+def prepare_run(
+    env: Environment,
+    *,
+    k: int = 8,
+    tasks: Sequence[Task] | None = None,
+    model: Model | None = None,
+    source: Mapping[str, Any] | None = None,
+    seed: str | None = None,
+) -> Prepared:
+    """A new run. Raises `ValueError` or `TypeError` for what cannot be run, before anything is paid for."""
+    if isinstance(k, bool) or not isinstance(k, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"k must be a whole number, got {type(k).__name__}")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    if model is not None and not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"model must be a model instance, got {type(model).__name__}")
+    chosen = resolve_tasks(env, tasks)
+    agent = resolve_agent(env.agent)
+    effective = model if model is not None else agent.model
+    prints = fingerprint_run(env, model=effective)
+    return Prepared(
+        env=env,
+        tasks=chosen,
+        k=k,
+        env_fingerprint=prints.env,
+        policy_fingerprint=prints.policy,
+        fingerprint_parts=prints.parts,
+        warnings=prints.warnings,
+        agent=agent,
+        model=effective,
+        source=source or {},
+        slots=all_slots(len(chosen), k),
+        seed=seed,
+    )
