@@ -4,17 +4,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from rollgrid.agent.run import RunOutput, ToolExecution
+from rollgrid.models.retry import RetryNotice
 
-
-@dataclass(frozen=True, slots=True)
-class RetryNotice:
-    """A model call failed and is made again after `wait_seconds`."""
-
-    n: int
-    limit: int
-    wait_seconds: float
-    reason: str
-    status: int | None = None
+__all__ = ["RetryNotice", "RunContext", "RunObserver", "SilentObserver"]
 
 
 class RunObserver(Protocol):
@@ -42,7 +34,7 @@ class SilentObserver:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """`output` is the object that the run fills, owned by the caller: a run that is cancelled leaves it as far as it got.
+    """`output` is the object that the run fills, owned by the caller: a run that is cancelled leaves it as it then is.
 
     `seed` is a number of this attempt's own; models that sample locally use it, hosted ones ignore it.
     """

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel
 
 from rollgrid.models.messages import Message, ToolCall
+from rollgrid.models.retry import RetryPolicy
 
 ModelKind = Literal["real", "local", "simulated"]
 FinishReason = Literal["stop", "tool_calls", "length", "refusal", "content_filter"]
@@ -29,6 +30,8 @@ class OutputSchema:
     name: str
     schema: Mapping[str, Any]
     model: type[BaseModel]
+    strict: bool = True
+    """Whether `schema` keeps the rules of strict mode; a free-form mapping in the model, for one, cannot."""
 
 
 @dataclass(slots=True)
@@ -75,6 +78,8 @@ class Model(ABC):
     id: str
     provider: ClassVar[str] = "unknown"
     kind: ClassVar[ModelKind] = "real"
+    retry: RetryPolicy | None = None
+    """How failed calls are made again; None: `RetryPolicy.default()`."""
 
     @abstractmethod
     async def respond(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
@@ -91,8 +96,8 @@ class Model(ABC):
         """Model-level fields that shape the prompt; part of the environment fingerprint."""
         return {}
 
-    async def check(self) -> None:
+    async def check(self) -> None:  # noqa: B027 - most models can always be asked
         """Raise `ModelError` at once when no request can succeed (no key, say). Makes no request by default."""
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> None:  # noqa: B027 - most models hold nothing
         """Give back what this instance holds on its own; shared pools stay."""

@@ -26,3 +26,5 @@ class Message:
     reasoning: str | None = None
     provider_items: list[dict[str, Any]] | None = None
     """Items of the provider's own that must be sent back with the history (encrypted reasoning, say)."""
+    extra: dict[str, Any] | None = None
+    """Keys of a loaded file that this version has no name for; they are written back as they came."""
