@@ -33,11 +33,20 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """`text` goes back to the model. `arguments` are as the model sent them, empty when they are no JSON object."""
+    """`text` goes back to the model."""
 
     text: str
     is_error: bool
-    arguments: dict[str, Any]
+
+
+def read_arguments(text: str) -> dict[str, Any] | str:
+    """The arguments that the model sent, or what is wrong with them."""
+    try:
+        # Not orjson: it would turn an integer beyond 64 bits into a float.
+        sent: Any = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError) as error:
+        return f"Error: the arguments are not valid JSON: {error}"
+    return cast("dict[str, Any]", sent) if isinstance(sent, dict) else "Error: the arguments must be a JSON object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,9 @@ class Tool:
     injected: tuple[str, ...]
 
     @classmethod
-    def of(cls, function: Callable[..., Any], name: str | None = None, description: str | None = None) -> "Tool":
+    def of(
+        cls, function: "Tool | Callable[..., Any]", name: str | None = None, description: str | None = None
+    ) -> "Tool":
         """Read the signature and the docstring.
 
         Raises `TypeError` when a parameter has no JSON schema, or when the function takes `*args`.
@@ -87,34 +98,26 @@ class Tool:
             ),
         )
 
-    async def call(self, arguments: str, injected: Mapping[str, Any]) -> ToolResult:
+    async def call(self, given: dict[str, Any], injected: Mapping[str, Any]) -> ToolResult:
         """Run the function with the model's arguments. Whatever goes wrong is text for the model.
 
         Only what stops the program gets out: KeyboardInterrupt, and the cancellation of the caller.
         """
         try:
-            # Not orjson: it would turn an integer beyond 64 bits into a float.
-            sent: Any = json.loads(arguments) if arguments.strip() else {}
-        except (ValueError, RecursionError) as error:
-            return ToolResult(f"Error: the arguments are not valid JSON: {error}", True, {})
-        if not isinstance(sent, dict):
-            return ToolResult("Error: the arguments must be a JSON object", True, {})
-        given = cast("dict[str, Any]", sent)
-        try:
             values = self.arguments.validate_python(given)
         except ValidationError as error:
-            return ToolResult(f"Error: {describe(error)}", True, given)
+            return ToolResult(f"Error: {describe(error)}", True)
         except Exception as error:  # noqa: BLE001 - a validator of the user's own may raise anything
-            return ToolResult(f"Error: {type(error).__name__}: {error}", True, given)
+            return ToolResult(f"Error: {type(error).__name__}: {error}", True)
         first = [values.pop(key) for key in self.positional if key in values]
         keywords = {**values, **{key: injected[key] for key in self.injected}}
         result = await _run(functools.partial(self.function, *first, **keywords), self.function)
         if isinstance(result, _Failure):
-            return ToolResult(f"Error: {result.text}", True, given)
+            return ToolResult(f"Error: {result.text}", True)
         try:
-            return ToolResult(as_text(result), False, given)
+            return ToolResult(as_text(result), False)
         except (ValueError, TypeError, RecursionError, PydanticSerializationError) as error:
-            return ToolResult(f"Error: the result of {self.spec.name} is no text: {error}", True, given)
+            return ToolResult(f"Error: the result of {self.spec.name} is no text: {error}", True)
 
 
 @dataclass(frozen=True, slots=True)

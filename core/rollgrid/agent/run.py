@@ -59,6 +59,8 @@ class RunOutput:
     session_id: str | None = None
     user_id: str | None = None
     input: str | None = None
+    session_state: dict[str, Any] | None = None
+    """The session state as the run's tools left it."""
     status: RunStatus = RunStatus.running
     raw_text: str | None = None
     partial_text: str | None = None
@@ -104,6 +106,8 @@ class RunOutput:
             out["input"] = {"input_content": self.input}
         if self.reasoning is not None:
             out["reasoning_content"] = self.reasoning
+        if self.session_state is not None:
+            out["session_state"] = to_jsonable_python(self.session_state, fallback=str)
         if self.created_at is not None:
             out["created_at"] = int(self.created_at)
         out["metrics"] = metrics_to_dict(self.metrics)
@@ -141,6 +145,10 @@ class RunOutput:
             if value is not None:
                 setattr(run, key, value)
         run.reasoning = rest.pop("reasoning_content", None)
+        state = as_mapping(rest.get("session_state"))
+        if state is not None:
+            run.session_state = dict(state)
+            del rest["session_state"]
         run.status = _status(rest.pop("status", None))
         run.messages = [message_from_dict(item) for item in _rows(rest, "messages")]
         run.tools = [tool_from_dict(item) for item in _rows(rest, "tools")]
