@@ -1,0 +1,44 @@
+# Needs make and a CPython of at least 3.11, nothing else: the environments are made in .venv* and kept, so that a second
+# call takes seconds. `make PYTHON=/path/to/python3.12 test` chooses the interpreter of a new .venv.
+
+BIN := .venv/bin
+JOBS ?= 2
+PYTEST := -m pytest -q -n $(JOBS)
+
+.PHONY: help demo test check lint matrix bench clean
+
+help:
+	@echo "make demo    install what is missing and watch the sample environment on a real model (HEADLESS=1: as text)"
+	@echo "make test    the test suite on one interpreter"
+	@echo "make check   format, lint, types, imports, and the suite on every interpreter and on the lowest versions"
+	@echo "make bench   what an attempt costs, as ratios to a bare loop"
+	@echo "make clean   remove the environments and caches"
+
+demo:
+	@.ci/venv .venv demo
+	@$(BIN)/rollgrid demo --yes $(if $(HEADLESS),--headless --json)
+
+test:
+	@.ci/venv .venv test
+	@echo "== tests on $$($(BIN)/python -V)"
+	@$(BIN)/python $(PYTEST)
+
+lint:
+	@.ci/venv .venv dev
+	@echo "== ruff format" && $(BIN)/ruff format --check --quiet
+	@echo "== ruff check" && $(BIN)/ruff check --quiet
+	@echo "== pyright" && $(BIN)/pyright
+	@echo "== import contracts" && $(BIN)/lint-imports
+
+matrix:
+	@.ci/matrix $(PYTEST)
+
+check: lint test matrix
+
+bench:
+	@.ci/venv .venv test
+	@$(BIN)/python -m pytest -q -s tests/bench
+
+clean:
+	rm -rf .venv .venv-* dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,197 @@
+"""`rollgrid baseline` and `rollgrid diff`: runs pinned as files, and two of them compared."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rollgrid_tui.cli.common import (
+    CommandError,
+    Settings,
+    common_options,
+    emit,
+    emit_json,
+    find_run,
+    json_option,
+    open_reader,
+    rate,
+    table,
+)
+
+if TYPE_CHECKING:
+    from rollgrid.environments import EnvironmentRunResult
+
+SKIPPED_FOLDERS = {"node_modules", "site-packages", "__pycache__", "dist", "build"}
+LARGEST_BASELINE = 1 << 28
+
+
+@click.group("baseline", epilog="Example: rollgrid baseline save last baselines/arithmetic.json")
+def baseline_command() -> None:
+    """Pin a run as a reviewed JSON file. It holds prompts and responses: treat it as sensitive."""
+
+
+@baseline_command.command("save", epilog="Example: rollgrid baseline save last baselines/arithmetic.json")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--force", is_flag=True, help="Replace a file that is there already.")
+@common_options()
+@click.pass_obj
+def save_command(settings: Settings, run: str, file: Path, force: bool) -> None:
+    """Write RUN to FILE, readable by you alone. The old file stays whole if anything fails."""
+    if file.exists() and not force:
+        raise CommandError(f"{file} is there already", "Choose another name, or add --force.")
+    result = load_run(settings, run)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        result.save(file)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror or error}", "Choose another place.") from error
+    emit(f"Saved {file}: {result.env_name}, {result.n_attempts} attempts. It holds prompts and responses.")
+
+
+@baseline_command.command("list", epilog="Example: rollgrid baseline list baselines/")
+@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@json_option
+@common_options()
+def list_command(folder: Path, as_json: bool) -> None:
+    """List the baseline files in FOLDER and below it."""
+    if not folder.is_dir():
+        raise CommandError(f"{folder} is no folder", "Name the folder that holds baseline files.")
+    found = [(path, result) for path in json_files(folder) if (result := _if_baseline(path)) is not None]
+    if as_json:
+        emit_json({"baselines": [{"file": str(path), **facts(result)} for path, result in found]})
+    elif found:
+        rows = [
+            [
+                str(path),
+                result.env_name,
+                str(result.k),
+                str(len(result.task_results)),
+                rate(n_passed(result), result.n_scored),
+                (result.env_fingerprint or "none")[-8:],
+            ]
+            for path, result in found
+        ]
+        emit(table(("file", "environment", "k", "tasks", "passed", "environment fingerprint"), rows, right=(2, 3, 4)))
+    else:
+        emit(f"No baseline file below {folder}. Save one with: rollgrid baseline save RUN FILE")
+
+
+@baseline_command.command("show", epilog="Example: rollgrid baseline show baselines/arithmetic.json")
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+@common_options()
+def show_command(file: Path, as_json: bool) -> None:
+    """Print the grid of a baseline FILE."""
+    result = load_file(file)
+    if as_json:
+        emit_json({"file": str(file), "summary": result.summary()})
+    else:
+        emit(str(result))
+
+
+@click.command("diff", epilog="Example: rollgrid diff baselines/arithmetic.json last")
+@click.argument("a")
+@click.argument("b")
+@json_option
+@common_options()
+@click.pass_obj
+def diff_command(settings: Settings, a: str, b: str, as_json: bool) -> int:
+    """Compare B with its baseline A: each is a run or a baseline file. Exit code 1 when a task got worse."""
+    baseline, current = load_either(settings, a), load_either(settings, b)
+    compared = diff_results(current, baseline)
+    told = compared.to_dict()
+    if as_json:
+        emit_json(told)
+    else:
+        emit(str(compared))
+    regressed = any(task.get("status") == "regressed" for task in told.get("tasks", []))
+    return 1 if regressed else 0
+
+
+def diff_results(current: "EnvironmentRunResult", baseline: "EnvironmentRunResult") -> Any:
+    """`current` against `baseline`; one line when they do not come from the same environment."""
+    from rollgrid.environments import MismatchError
+
+    try:
+        return current.diff(baseline)
+    except MismatchError as error:
+        raise CommandError(str(error), "Compare runs of one environment.") from error
+
+
+def load_run(settings: Settings, run: str) -> "EnvironmentRunResult":
+    """A run of the log as a result; transcripts are read when they are asked for."""
+    from rollgrid.environments.from_log import result_from_log
+
+    path = settings.log_path()
+    return result_from_log(path, asyncio.run(_resolve(path, run)))
+
+
+async def _resolve(path: Path, run: str) -> str:
+    async with open_reader(path) as reader:
+        return (await find_run(reader, run)).run_id
+
+
+def load_file(path: Path) -> "EnvironmentRunResult":
+    """A baseline file; whatever is wrong with it is one line."""
+    from rollgrid.environments import EnvironmentRunResult
+
+    try:
+        return EnvironmentRunResult.load(path)
+    except FileNotFoundError:
+        raise CommandError(f"no such file: {path}", "rollgrid baseline list shows the files there are.") from None
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror or error}", "Name a baseline file.") from error
+    except ValueError as error:
+        raise CommandError(f"{path}: {error}", "Name a file that rollgrid baseline save wrote.") from error
+
+
+def load_either(settings: Settings, text: str) -> "EnvironmentRunResult":
+    """What looks like a file is one; anything else names a run."""
+    path = Path(text)
+    if path.is_file() or path.suffix == ".json" or path.parent != Path():
+        return load_file(path)
+    return load_run(settings, text)
+
+
+def json_files(folder: Path) -> list[Path]:
+    """JSON files below a folder, hidden and built folders left out."""
+    found: list[Path] = []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.is_symlink():
+            continue
+        if path.is_dir():
+            if path.name not in SKIPPED_FOLDERS:
+                found += json_files(path)
+        elif path.suffix == ".json" and path.stat().st_size <= LARGEST_BASELINE:
+            found.append(path)
+    return found
+
+
+def _if_baseline(path: Path) -> "EnvironmentRunResult | None":
+    """The result in a file, or None for JSON of another kind."""
+    if b'"format_version"' not in path.read_bytes():
+        return None
+    try:
+        return load_file(path)
+    except CommandError as error:
+        click.echo(f"rollgrid: passed over: {error.message}", err=True)
+        return None
+
+
+def facts(result: "EnvironmentRunResult") -> dict[str, Any]:
+    return {
+        "env": result.env_name,
+        "k": result.k,
+        "n_tasks": len(result.task_results),
+        "n_scored": result.n_scored,
+        "n_passed": n_passed(result),
+        "pass_rate": result.pass_rate,
+        "env_fingerprint": result.env_fingerprint,
+        "policy_fingerprint": result.policy_fingerprint,
+    }
+
+
+def n_passed(result: "EnvironmentRunResult") -> int:
+    return sum(task.n_passed for task in result.task_results)

@@ -1,0 +1,60 @@
+"""`rollgrid export`: training data out of a run or a baseline file."""
+
+from pathlib import Path
+
+import click
+
+from rollgrid_tui.cli.common import CommandError, Settings, common_options, emit, emit_json, json_option
+
+
+@click.group("export", epilog="Example: rollgrid export sft last train.jsonl")
+def export_command() -> None:
+    """Write training data. The files hold prompts and responses: treat them as sensitive."""
+
+
+@export_command.command("sft", epilog="Example: rollgrid export sft last train.jsonl")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--all", "everything", is_flag=True, help="Failed attempts too, not only those that passed.")
+@json_option
+@common_options()
+@click.pass_obj
+def sft_command(settings: Settings, run: str, file: Path, everything: bool, as_json: bool) -> None:
+    """Write one conversation a line, as {"messages": [...]}, from RUN (or a baseline file) to FILE."""
+    from rollgrid.environments import to_sft_jsonl
+    from rollgrid_tui.cli.baseline import load_either
+
+    result = load_either(settings, run)
+    try:
+        report = to_sft_jsonl(result, file, only_passed=not everything)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror or error}", "Choose another place.") from error
+    _tell(report, file, as_json=as_json)
+
+
+@export_command.command("preferences", epilog="Example: rollgrid export preferences last pairs.jsonl")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@json_option
+@common_options()
+@click.pass_obj
+def preferences_command(settings: Settings, run: str, file: Path, as_json: bool) -> None:
+    """Write pairs of a passing and a failing attempt of one task, as chosen and rejected."""
+    from rollgrid.environments import to_preference_jsonl
+    from rollgrid_tui.cli.baseline import load_either
+
+    result = load_either(settings, run)
+    try:
+        report = to_preference_jsonl(result, file)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror or error}", "Choose another place.") from error
+    _tell(report, file, as_json=as_json)
+
+
+def _tell(report: object, file: Path, *, as_json: bool) -> None:
+    from dataclasses import asdict, is_dataclass
+
+    if as_json and is_dataclass(report) and not isinstance(report, type):
+        emit_json({"file": str(file), "report": asdict(report)})
+    else:
+        emit(f"Wrote {file}\n{report}")

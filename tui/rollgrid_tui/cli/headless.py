@@ -1,0 +1,149 @@
+"""A run in this process: progress on stderr, the result on stdout, and nothing else on either."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rollgrid_tui.cli.common import emit, emit_json, one_line, rate, span
+
+if TYPE_CHECKING:
+    from rollgrid.runner.request import RunRequest
+    from rollgrid.runner.session import RunProgress, SessionOutcome
+
+PROGRESS_SECONDS = 1.0
+
+
+def run_headless(request: "RunRequest", *, as_json: bool, baseline: Path | None = None) -> int:
+    """Carry the request out here; returns the exit code. With `as_json` the last line of stdout is one object."""
+    from rollgrid.runner.execute import execute
+
+    progress = ProgressLine()
+    with prints_on_stderr():
+        outcome = asyncio.run(
+            execute(
+                request,
+                handle_signals=True,
+                on_ready=progress.ready,
+                on_progress=progress,
+                on_message=progress.say,
+            )
+        )
+    progress.close()
+    emit(str(outcome.result))
+    comparison = _compare(outcome, baseline) if baseline is not None else None
+    if comparison is not None:
+        emit(f"\n{comparison}")
+    if as_json:
+        emit_json(outcome_facts(outcome) | ({"diff": comparison.to_dict()} if comparison is not None else {}))
+    if outcome.exit_code != 0:
+        click.echo(f"rollgrid: {why_not_done(outcome)}", err=True)
+    return outcome.exit_code
+
+
+def outcome_facts(outcome: "SessionOutcome") -> dict[str, Any]:
+    """The one object of `--json`. `summary` has exactly the keys of `EnvironmentRunResult.summary()`."""
+    return {
+        "run_id": outcome.run_id,
+        "log": None if outcome.log is None else str(outcome.log),
+        "state": outcome.state,
+        "stopped_early": outcome.stopped_early,
+        "exit_code": outcome.exit_code,
+        "summary": outcome.result.summary(),
+    }
+
+
+def why_not_done(outcome: "SessionOutcome") -> str:
+    """One line for a run that did not end well: what happened, and what to do."""
+    result = outcome.result
+    again = f"rollgrid resume {outcome.run_id} goes on."
+    if outcome.state == "interrupted":
+        return f"run {outcome.run_id} was interrupted with {result.n_attempts} attempts kept. {again}"
+    cause = outcome.reason or next((a.error for t in result.task_results for a in t.attempts if a.error), None)
+    because = f": {one_line(cause)}" if cause else ""
+    if result.n_scored == 0:
+        return f"no attempt was scored{because}. Put that right, then {again}"
+    return f"run {outcome.run_id} stopped early, {outcome.stopped_early}{because}. {again}"
+
+
+def _compare(outcome: "SessionOutcome", baseline: Path) -> Any:
+    from rollgrid_tui.cli.baseline import diff_results, load_file
+
+    return diff_results(outcome.result, load_file(baseline))
+
+
+@contextmanager
+def prints_on_stderr() -> Iterator[None]:
+    """While this is open, whatever writes to stdout lands on stderr, also from C code and child processes."""
+    sys.stdout.flush()
+    try:
+        number = sys.stdout.fileno()
+    except (AttributeError, OSError):  # a stdout that is no file, as under a test's capture
+        yield
+        return
+    saved = os.dup(number)
+    os.dup2(2, number)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, number)
+        os.close(saved)
+
+
+class ProgressLine:
+    """One line a second: redrawn in place on a terminal, a line of its own elsewhere."""
+
+    def __init__(self) -> None:
+        self._in_place = sys.stderr.isatty()
+        self._drawn_at = float("-inf")
+        self._last: RunProgress | None = None
+        self._width = 0
+
+    def ready(self, run_id: str) -> None:
+        self.say(f"run {run_id} started; rollgrid watch {run_id} shows it from another terminal")
+
+    def say(self, text: str) -> None:
+        self._break_line()
+        click.echo(f"rollgrid: {one_line(text)}", err=True)
+
+    def __call__(self, progress: "RunProgress") -> None:
+        self._last = progress
+        now = time.monotonic()
+        if now - self._drawn_at >= PROGRESS_SECONDS:
+            self._drawn_at = now
+            self._draw(progress)
+
+    def close(self) -> None:
+        """The last state is always shown."""
+        if self._last is not None:
+            self._draw(self._last)
+        self._break_line()
+
+    def _draw(self, progress: "RunProgress") -> None:
+        text = progress_text(progress)
+        if not self._in_place:
+            click.echo(text, err=True)
+            return
+        click.echo("\r" + text.ljust(self._width), err=True, nl=False)
+        self._width = len(text)
+
+    def _break_line(self) -> None:
+        if self._width:
+            click.echo("", err=True)
+        self._width = 0
+
+
+def progress_text(progress: "RunProgress") -> str:
+    fault = f"  log: {one_line(progress.log_fault)}" if progress.log_fault else ""
+    return (
+        f"{progress.run_id} {progress.state}  {progress.n_ended}/{progress.n_planned} ended, "
+        f"{progress.n_in_flight} in flight, passed {rate(progress.n_passed, progress.n_scored)}, "
+        f"{span(progress.active_seconds)}{fault}"
+    )

@@ -1,0 +1,291 @@
+"""`rollgrid show`: a run, a task or one attempt as text, or as JSON for programs."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rollgrid_tui.cli.common import (
+    CommandError,
+    Settings,
+    common_options,
+    emit,
+    emit_json,
+    find_run,
+    json_option,
+    open_reader,
+    rate,
+    span,
+    table,
+)
+from rollgrid_tui.cli.control import task_index
+from rollgrid_tui.cli.runs import run_facts
+from rollgrid_tui.cli.transcript import transcript_text
+
+if TYPE_CHECKING:
+    from rollgrid.store.reader import LogReader
+    from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
+
+REASON_CELLS = 72
+
+
+@click.command("show", epilog="Example: rollgrid show last t3 2")
+@click.argument("run")
+@click.argument("task", required=False)
+@click.argument("attempt", type=click.IntRange(min=1), required=False)
+@click.option("--take", type=click.IntRange(min=1), help="An earlier take of the attempt; default the newest.")
+@click.option("--errors", is_flag=True, help="The run's failures by signature, instead of its tasks.")
+@json_option
+@common_options()
+@click.pass_obj
+def show_command(
+    settings: Settings,
+    run: str,
+    task: str | None,
+    attempt: int | None,
+    take: int | None,
+    errors: bool,
+    as_json: bool,
+) -> None:
+    """Print RUN, one TASK of it, or the whole transcript of one ATTEMPT.
+
+    RUN is an id, the beginning of one, or "last". TASK is a task's id, ATTEMPT its number from 1.
+    """
+    asyncio.run(_show(settings, run, task, attempt, take, errors=errors, as_json=as_json))
+
+
+async def _show(
+    settings: Settings,
+    run: str,
+    task: str | None,
+    attempt: int | None,
+    take: int | None,
+    *,
+    errors: bool,
+    as_json: bool,
+) -> None:
+    async with open_reader(settings.log_path()) as reader:
+        row = await find_run(reader, run)
+        tasks = await reader.tasks(row.run_id)
+        attempts = await reader.attempts(row.run_id)
+        if task is None:
+            facts, text = (_errors if errors else _run)(row, tasks, attempts)
+        else:
+            index = task_index(tasks, task)
+            mine = [a for a in attempts if a.task == index]
+            if attempt is None:
+                facts, text = await _task(reader, row, tasks[index], mine)
+            else:
+                facts, text = await _attempt(reader, row, tasks[index], mine, attempt, take)
+    if as_json:
+        emit_json(facts)
+    else:
+        emit(text)
+
+
+def _run(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptRow]") -> tuple[dict[str, Any], str]:
+    facts = run_facts(row)
+    facts["tasks"] = []
+    lines: list[list[str]] = []
+    current = newest_takes(attempts)
+    for task in tasks:
+        mine = [a for a in current if a.task == task.index]
+        figures = task_figures(mine)
+        facts["tasks"].append({"id": task.id, "metadata": task.metadata, **figures})
+        cells = {a.attempt: mark(a) for a in mine}
+        marks = "".join(cells.get(number, ".") for number in range(1, row.k + 1))
+        tokens = sum(a.input_tokens + a.output_tokens for a in mine)
+        lines.append(
+            [task.id, marks, rate(figures["n_passed"], figures["n_scored"]), str(figures["n_unscored"]), str(tokens)]
+        )
+    text = "\n".join(
+        [
+            *heading(row),
+            "",
+            table(("task", "attempts", "passed", "unscored", "tokens"), lines, right=(2, 3, 4)),
+            "",
+            "P pass  F fail  ~ partly  E error  T timeout  C cancelled  > running  . not started",
+        ]
+    )
+    return facts, text
+
+
+def heading(row: "RunRow") -> list[str]:
+    """A run in a few lines: what, with which model, how far, with what outcome."""
+    state = row.effective_state + (f", {row.stopped_early}" if row.stopped_early else "")
+    simulated = "  SIMULATED: these answers are made up, no model was asked" if row.model_kind == "simulated" else ""
+    lines = [
+        f"run {row.run_id}  {row.env_name}  k={row.k}  {state}",
+        f"model {row.model}{simulated}",
+        f"{row.n_ended} of {row.n_planned} attempts ended, passed {rate(row.n_passed, row.n_scored)}, "
+        f"{row.n_ended - row.n_scored} unscored, {row.n_retries} retries, active {span(row.active_seconds)}",
+    ]
+    if row.reason:
+        lines.append(f"because: {row.reason}")
+    return lines
+
+
+def _errors(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptRow]") -> tuple[dict[str, Any], str]:
+    clusters: dict[str, list[AttemptRow]] = {}
+    for attempt in attempts:
+        if attempt.error_signature is not None and attempt.superseded is None:
+            clusters.setdefault(attempt.error_signature, []).append(attempt)
+    ordered = sorted(clusters.items(), key=lambda item: -len(item[1]))
+    facts = run_facts(row)
+    facts["errors"] = [
+        {
+            "signature": signature,
+            "count": len(found),
+            "sample": found[0].error,
+            "tasks": sorted({tasks[a.task].id for a in found}),
+        }
+        for signature, found in ordered
+    ]
+    if not ordered:
+        return facts, "\n".join([*heading(row), "", "No attempt has an error."])
+    lines = [[str(len(found)), signature, first_line(found[0].error)] for signature, found in ordered]
+    return facts, "\n".join([*heading(row), "", table(("count", "signature", "first one"), lines, right=(0,))])
+
+
+async def _task(
+    reader: "LogReader", row: "RunRow", task: "TaskRow", attempts: "Sequence[AttemptRow]"
+) -> tuple[dict[str, Any], str]:
+    prompt, expected = await reader.task_text(row.run_id, task.index)
+    current = newest_takes(attempts)
+    figures = task_figures(current)
+    facts = {
+        "run_id": row.run_id,
+        "task": {"id": task.id, "input": prompt, "expected": _json_ready(expected), "metadata": task.metadata},
+        **figures,
+        "attempts": [a._asdict() for a in attempts],
+    }
+    lines = [
+        [
+            str(a.attempt),
+            str(a.take),
+            outcome(a),
+            "-" if a.duration_seconds is None else f"{a.duration_seconds:.1f} s",
+            str(a.input_tokens + a.output_tokens),
+            first_line(a.error or a.reason),
+        ]
+        for a in sorted(attempts, key=lambda a: (a.attempt, a.take))
+    ]
+    text = "\n".join(
+        [
+            f"run {row.run_id}  task {task.id}  passed {rate(figures['n_passed'], figures['n_scored'])}",
+            *(f"{key}: {value}" for key, value in task.metadata.items()),
+            "",
+            "input",
+            indent(prompt),
+            "",
+            "expected",
+            indent(_as_text(expected)),
+            "",
+            table(("attempt", "take", "outcome", "time", "tokens", "reason"), lines, right=(0, 1, 3, 4)),
+        ]
+    )
+    return facts, text
+
+
+async def _attempt(
+    reader: "LogReader",
+    row: "RunRow",
+    task: "TaskRow",
+    attempts: "Sequence[AttemptRow]",
+    number: int,
+    take: int | None,
+) -> tuple[dict[str, Any], str]:
+    mine = sorted((a for a in attempts if a.attempt == number), key=lambda a: a.take)
+    chosen = mine[-1] if mine and take is None else next((a for a in mine if a.take == take), None)
+    if chosen is None:
+        what = f"attempt {number}" + (f", take {take}" if take is not None else "")
+        raise CommandError(
+            f"task {task.id} has no {what} yet", f"rollgrid show {row.run_id} {task.id} lists what it has."
+        )
+    where = (row.run_id, task.index, number, chosen.take)
+    body = await reader.transcript(*where) or await reader.live(*where)
+    facts = {"run_id": row.run_id, "task": task.id, **chosen._asdict(), "transcript": body}
+    facts["task"] = task.id
+    head = [f"run {row.run_id}  task {task.id}  attempt {number}  take {chosen.take}  {outcome(chosen)}"]
+    if chosen.superseded:
+        head.append(f"superseded ({chosen.superseded}): it counts for nothing")
+    if chosen.value is not None:
+        head.append(f"score {chosen.value:g}" + (f": {chosen.reason}" if chosen.reason else ""))
+    if chosen.error:
+        head.append(f"error: {chosen.error}")
+    usage = f"{chosen.input_tokens} tokens in, {chosen.output_tokens} out, {chosen.retries} retries"
+    if chosen.duration_seconds is not None:
+        usage = f"{chosen.duration_seconds:.2f} s, {usage}"
+    head.append(usage)
+    return facts, "\n".join([*head, "", transcript_text(body)])
+
+
+def newest_takes(attempts: "Iterable[AttemptRow]") -> "list[AttemptRow]":
+    """The take of each attempt that counts, or the newest one while none does."""
+    best: dict[tuple[int, int], AttemptRow] = {}
+    for row in attempts:
+        key = (row.task, row.attempt)
+        held = best.get(key)
+        if held is None or (row.superseded is None, row.take) > (held.superseded is None, held.take):
+            best[key] = row
+    return list(best.values())
+
+
+def task_figures(attempts: "Sequence[AttemptRow]") -> dict[str, Any]:
+    """Counts of one task. Only a scored attempt counts in a rate; an ended one without a score is unscored."""
+    counted = [a for a in attempts if a.superseded is None and a.phase == "ended"]
+    scored = [a for a in counted if a.value is not None]
+    passed = sum(bool(a.passed) for a in scored)
+    return {
+        "n_scored": len(scored),
+        "n_passed": passed,
+        "n_unscored": len(counted) - len(scored),
+        "pass_rate": passed / len(scored) if scored else None,
+        "learning_zone": 0 < passed < len(scored),
+    }
+
+
+def mark(attempt: "AttemptRow") -> str:
+    """One ASCII character for an attempt."""
+    if attempt.superseded is not None:
+        return "s"
+    if attempt.phase != "ended":
+        return ">"
+    if attempt.value is None:
+        return {"timeout": "T", "cancelled": "C"}.get(attempt.stop_reason or "", "E")
+    if attempt.passed:
+        return "P"
+    return "~" if attempt.value > 0 else "F"
+
+
+def outcome(attempt: "AttemptRow") -> str:
+    if attempt.superseded is not None:
+        return "superseded"
+    if attempt.phase != "ended":
+        return attempt.phase
+    if attempt.value is None:
+        return attempt.stop_reason or "unscored"
+    return "pass" if attempt.passed else "fail"
+
+
+def first_line(text: str | None) -> str:
+    from rollgrid.text import clean_line
+
+    return clean_line((text or "").strip().split("\n")[0], REASON_CELLS)
+
+
+def indent(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))
+
+
+def _as_text(value: Any) -> str:
+    import json
+
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str, indent=2)
+
+
+def _json_ready(value: Any) -> Any:
+    import json
+
+    return json.loads(json.dumps(value, default=str))
