@@ -18,7 +18,9 @@ def main() -> int:
     request = RunRequest.from_json(sys.stdin.buffer.read())
     try:
         outcome = asyncio.run(
-            execute(request, handle_signals=True, on_ready=lambda run_id: answer.send({"ready": True, "run_id": run_id}))
+            execute(
+                request, handle_signals=True, on_ready=lambda run_id: answer.send({"ready": True, "run_id": run_id})
+            )
         )
     except RollgridError as error:
         answer.send({"error": error.message, "hint": error.hint})

@@ -100,9 +100,7 @@ def _fresh(ref: str, cwd: str | None, request: RunRequest, k: int) -> Prepared:
         raise RunError(str(error)) from error
 
 
-def select_tasks(
-    env: Environment, ids: tuple[str, ...], where: tuple[tuple[str, str], ...]
-) -> tuple[Task, ...] | None:
+def select_tasks(env: Environment, ids: tuple[str, ...], where: tuple[tuple[str, str], ...]) -> tuple[Task, ...] | None:
     """The environment's tasks with these ids and this metadata, or None for all of them."""
     if not ids and not where:
         return None

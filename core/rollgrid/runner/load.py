@@ -26,8 +26,8 @@ class LoadedEnvironment:
 def load_environment(ref: str, cwd: str | None = None) -> LoadedEnvironment:
     """Import the user's code and pick the Environment out of it.
 
-    Raises `EnvironmentLoadError`, which names the user's own line when the code fails. A file is imported once a process,
-    with its folder on `sys.path`, as if it were run as a script (but not as `__main__`).
+    Raises `EnvironmentLoadError`, which names the user's own line when the code fails. A file is imported once a
+    process, with its folder on `sys.path`, as if it were run as a script (but not as `__main__`).
     """
     base = Path(cwd or os.getcwd())
     target, name = _split(ref)
@@ -106,7 +106,9 @@ def _user_error(ref: str, error: BaseException, folder: Path) -> EnvironmentLoad
             where = f"{Path(frame.filename).name}:{frame.lineno}"
         what = f"{type(error).__name__}: {error}"
     shown = f" in `{line}`" if line else ""
-    return EnvironmentLoadError(f"{where}: {_one_line(what)}{shown}", "fix the file, or run with --debug for the traceback")
+    return EnvironmentLoadError(
+        f"{where}: {_one_line(what)}{shown}", "fix the file, or run with --debug for the traceback"
+    )
 
 
 def _one_line(text: str) -> str:

@@ -3,7 +3,6 @@
 import getpass
 import os
 import platform
-import socket
 from importlib import metadata
 
 from rollgrid._version import __version__
@@ -18,10 +17,6 @@ def author() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"uid {os.getuid()}"
-
-
-def host_name() -> str:
-    return socket.gethostname()
 
 
 def versions() -> dict[str, str]:

@@ -13,8 +13,8 @@ def choose_model(name: str, env: Environment) -> Model:
     if name == "simulated" or name.startswith("simulated/"):
         from rollgrid.models.simulated import simulated_for
 
-        agent = resolve_agent(env.agent)
-        return simulated_for(((task.input, task.expected) for task in env.tasks), output_schema=agent.output_schema)
+        schema = getattr(resolve_agent(env.agent).subject, "output_schema", None)
+        return simulated_for(((task.input, task.expected) for task in env.tasks), output_schema=schema)
     if name == "local" or name.startswith("local/"):
         from rollgrid.models.local import LocalModel
 
@@ -23,7 +23,8 @@ def choose_model(name: str, env: Environment) -> Model:
     current = resolve_agent(env.agent).model
     if current is None:
         raise RunError(
-            f"--model {name}: the agent of {env.name} brings its own model", "choose the model in the environment's file"
+            f"--model {name}: the agent of {env.name} brings its own model",
+            "choose the model in the environment's file",
         )
     chosen = copy.copy(current)
     chosen.id = name

@@ -1,11 +1,10 @@
-"""Settles everything about a run before its first attempt: tasks, agent, fingerprints, and what earlier sessions did."""
+"""Settles everything about a run before its first attempt: tasks, agent, fingerprints."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from rollgrid.agent.run import RunOutput
 from rollgrid.environments.agents import AgentSource, resolve_agent
 from rollgrid.environments.attempt import AttemptResult
 from rollgrid.environments.environment import Environment, resolve_tasks
@@ -13,9 +12,10 @@ from rollgrid.environments.fingerprint import fingerprint_run
 from rollgrid.environments.task import Task
 from rollgrid.models.base import Model
 from rollgrid.runner.attempt import RunAgent
-from rollgrid.runner.machine import host_name, versions
+from rollgrid.runner.machine import versions
 from rollgrid.runner.plan import all_slots
 from rollgrid.runner.schedule import Order, Slot
+from rollgrid.store import process
 from rollgrid.store.events import Event, RunCreated, TaskInfo
 
 
@@ -34,7 +34,7 @@ class Prepared:
     fingerprint_parts: Mapping[str, str]
     warnings: tuple[str, ...]
     agent: AgentSource
-    model: Model | None
+    override: Model | None
     source: Mapping[str, Any]
     slots: tuple[Slot, ...]
     takes: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
@@ -43,6 +43,11 @@ class Prepared:
     session: int = 1
     active_seconds: float = 0.0
     seed: str | None = None
+
+    @property
+    def model(self) -> Model | None:
+        """The model that the attempts ask, None when the agent does not tell."""
+        return self.override if self.override is not None else self.agent.model
 
     @property
     def order(self) -> Order:
@@ -54,7 +59,7 @@ class Prepared:
 
     @property
     def make_agent(self) -> Callable[[], RunAgent]:
-        return lambda: self.agent.for_attempt(self.model)
+        return lambda: self.agent.for_attempt(self.override)
 
     def opening_events(self, run_id: str, author: str) -> Iterator[tuple[Event, bytes | None]]:
         """What the log gets first: the run itself when it is new, else what puts earlier sessions in order."""
@@ -75,12 +80,12 @@ class Prepared:
                     TaskInfo(id=task.id or "", input=task.input, expected=task.expected, metadata=dict(task.metadata))
                     for task in self.tasks
                 ),
-                model=model.id if model is not None else self.agent.label,
+                model=model.id if model is not None else type(self.agent.subject).__name__,
                 model_kind=model.kind if model is not None else "foreign",
                 timeout_seconds=self.env.timeout_seconds,
                 source=dict(self.source),
                 author=author,
-                host=host_name(),
+                host=process.host(),
                 versions=versions(),
             ),
             None,
@@ -101,12 +106,11 @@ def prepare_run(
         raise TypeError(f"k must be a whole number, got {type(k).__name__}")
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
-    if model is not None and not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"model must be a model instance, got {type(model).__name__}")
     chosen = resolve_tasks(env, tasks)
     agent = resolve_agent(env.agent)
-    effective = model if model is not None else agent.model
-    prints = fingerprint_run(env, model=effective)
+    if model is not None and not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"model must be a model instance, got {type(model).__name__}")
+    prints = fingerprint_run(env, model=model, source=agent)
     return Prepared(
         env=env,
         tasks=chosen,
@@ -116,7 +120,7 @@ def prepare_run(
         fingerprint_parts=prints.parts,
         warnings=prints.warnings,
         agent=agent,
-        model=effective,
+        override=model,
         source=source or {},
         slots=all_slots(len(chosen), k),
         seed=seed,

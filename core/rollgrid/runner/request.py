@@ -12,8 +12,8 @@ import orjson
 class RunRequest:
     """A new run of `ref`, or with `resume` the rest of the run `run_id`.
 
-    `ref` and `cwd` name the environment as `load_environment` takes them; for a resume they come from the log. `tasks` and
-    `where` choose among the environment's tasks (ids; metadata key and value). `model` names another policy for the
+    `ref` and `cwd` name the environment as `load_environment` takes them; for a resume they come from the log. `tasks`
+    and `where` choose among the environment's tasks (ids; metadata key and value). `model` names another policy for the
     environment's agent. `storm_action`: `pause` when somebody watches and can steer, `stop` when nobody does.
     """
 

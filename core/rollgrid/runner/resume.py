@@ -97,8 +97,8 @@ def _refuse_changed(fresh: Prepared, row: RunRow) -> None:
         )
     if row.env_fingerprint is None or fresh.env_fingerprint is None:
         raise RunError(
-            f"run {row.run_id} cannot be resumed: its environment has no fingerprint, so nothing shows that it is the same",
-            "start a new run; `rollgrid show` lists why there is none",
+            f"run {row.run_id} cannot be resumed: its environment has no fingerprint to show that it is the same",
+            "start a new run; `rollgrid show RUN` says why there is none",
         )
     names = sorted({*fresh.fingerprint_parts, *row.fingerprint_parts})
     changed = [name for name in names if fresh.fingerprint_parts.get(name) != row.fingerprint_parts.get(name)]

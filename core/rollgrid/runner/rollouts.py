@@ -31,9 +31,9 @@ async def arun_rollouts(
     `tasks` chooses among the very objects in `env.tasks`. `model` is another policy for the environment's agent, as an
     instance. At most `concurrency` attempts run at once (a model's own `max_concurrency` may be lower).
 
-    The run is written to the log (`ROLLGRID_LOG`, by default `.rollgrid/log.db` in the project; `off` writes nothing), so
-    it can be watched from a dashboard. Failures of attempts are data in the result. Raises `ValueError` or `TypeError`
-    for arguments that make no sense and `RollgridError` when the log cannot be used.
+    The run is written to the log (`ROLLGRID_LOG`, by default `.rollgrid/log.db` in the project; `off` writes nothing),
+    so it can be watched from a dashboard. Failures of attempts are data in the result. Raises `ValueError` or
+    `TypeError` for arguments that make no sense and `RollgridError` when the log cannot be used.
     """
     return await _arun(env, k=k, tasks=tasks, model=model, concurrency=concurrency, handle_signals=False)
 
@@ -48,8 +48,8 @@ def run_rollouts(
 ) -> EnvironmentRunResult:
     """`arun_rollouts` for code without an event loop.
 
-    Ctrl-C stops the run in order: what is in flight may finish (a second Ctrl-C drops it), and the result so far comes back
-    with `stopped_early="interrupted"`. Raises `RuntimeError` inside a running event loop.
+    Ctrl-C stops the run in order: what is in flight may finish (a second Ctrl-C drops it), and the result so far comes
+    back with `stopped_early="interrupted"`. Raises `RuntimeError` inside a running event loop.
     """
     try:
         asyncio.get_running_loop()

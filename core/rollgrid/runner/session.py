@@ -15,11 +15,11 @@ from rollgrid.environments.result import EnvironmentRunResult, TaskResult
 from rollgrid.errors import RollgridError
 from rollgrid.runner.control import carry_out
 from rollgrid.runner.engine import Engine
-from rollgrid.runner.machine import boot_id, host_name
 from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.prepare import Prepared
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink, NoLog
+from rollgrid.store import process
 from rollgrid.store.commands import pending_commands
 from rollgrid.store.events import CommandAnswered, Notice, RunStateChanged, SessionEnded, SessionStarted
 from rollgrid.store.lease import Lease, acquire
@@ -169,8 +169,8 @@ class Session:
                 at=now,
                 session=prepared.session,
                 pid=os.getpid(),
-                host=host_name(),
-                boot_id=boot_id(),
+                host=process.host(),
+                boot_id=process.boot_id(),
                 author=options.author,
                 concurrency=engine.concurrency,
             )
@@ -224,9 +224,7 @@ class Session:
         reason = engine.storm.sample if engine.storm is not None else None
         sink.append(RunStateChanged(run_id=run_id, at=now, state=state, stopped_early=stopped_early, reason=reason))
         sink.append(
-            SessionEnded(
-                run_id=run_id, at=now, session=self._prepared.session, active_seconds=engine.active_seconds
-            )
+            SessionEnded(run_id=run_id, at=now, session=self._prepared.session, active_seconds=engine.active_seconds)
         )
         if self._writer is not None:
             await self._writer.flush()

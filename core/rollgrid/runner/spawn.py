@@ -23,8 +23,9 @@ def output_path(log: Path, run_id: str) -> Path:
 def start_runner(request: RunRequest) -> str:
     """Start the runner and wait until its run is in the log; returns the run id.
 
-    The child is in a session of its own, so neither a closed terminal nor Ctrl-C reaches it. It answers on a pipe with one
-    JSON line: ready, or the reason why not, which is raised here as `RunError`. Blocks while the user's code is imported.
+    The child is in a session of its own, so neither a closed terminal nor Ctrl-C reaches it. It answers on a pipe with
+    one JSON line: ready, or the reason why not, which is raised here as `RunError`. Blocks while the user's code is
+    imported.
     """
     out = output_path(request.log, request.run_id)
     try:

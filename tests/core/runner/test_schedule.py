@@ -1,0 +1,29 @@
+from rollgrid.runner.plan import all_slots
+from rollgrid.runner.schedule import Schedule, Slot
+
+
+def drain(schedule: Schedule) -> list[tuple[int, int]]:
+    out = []
+    while (slot := schedule.next()) is not None:
+        out.append((slot.task, slot.attempt))
+    return out
+
+
+def test_the_first_wave_samples_every_task():
+    order = drain(Schedule(all_slots(3, 2)))
+    assert order == [(0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2)]
+
+
+def test_task_order_still_samples_every_task_first():
+    order = drain(Schedule(all_slots(2, 3), "task"))
+    assert order == [(0, 1), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)]
+
+
+def test_an_attempt_that_is_run_again_takes_its_old_place():
+    schedule = Schedule(all_slots(2, 2))
+    schedule.next()
+    schedule.add([Slot(0, 1, 2)])
+    assert schedule.next() == Slot(0, 1, 2)
+    assert len(schedule) == 3
+    assert (1, 1) in schedule
+    assert (0, 1) not in schedule
