@@ -1,0 +1,175 @@
+"""The one registry of everything that a key can do. Bindings, help and command palette are made from it.
+
+Plain data, without textual: the documentation and the shell may read it too.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`id` is `scope.name`, the name that a user's configuration uses; `call` is what textual runs. Keys are textual's.
+
+    `hint` is the word that the status bar shows beside the key; empty keeps the action out of there. `command` is the
+    shell command that does the same.
+    """
+
+    id: str
+    call: str
+    keys: tuple[str, ...]
+    label: str
+    description: str
+    hint: str = ""
+    command: str = ""
+
+    @property
+    def scope(self) -> str:
+        return self.id.partition(".")[0]
+
+
+SCOPES: Mapping[str, str] = {
+    "runs": "Runs",
+    "run": "Run",
+    "grid": "Grid",
+    "attempt": "Attempt",
+    "transcript": "Transcript",
+    "app": "Everywhere",
+}
+
+ACTIONS: tuple[Action, ...] = (
+    Action("runs.up", "cursor(-1)", ("up", "k"), "up", "The run above"),
+    Action("runs.down", "cursor(1)", ("down", "j"), "down", "The run below"),
+    Action("runs.page_up", "page(-1)", ("pageup", "ctrl+u"), "page up", "A page up"),
+    Action("runs.page_down", "page(1)", ("pagedown", "ctrl+d"), "page down", "A page down"),
+    Action("runs.top", "edge(-1)", ("home", "g"), "top", "The first run"),
+    Action("runs.bottom", "edge(1)", ("end", "G"), "bottom", "The last run"),
+    Action(
+        "runs.open", "open", ("enter", "l", "right"), "open", "Open this run", hint="open", command="rollgrid watch RUN"
+    ),
+    # -- run
+    Action(
+        "run.filter",
+        "filter",
+        ("slash",),
+        "filter",
+        "Show only some tasks: text, split:validation, zone:learning, is:error",
+        hint="filter",
+    ),
+    Action("run.sort", "sort", ("s",), "sort", "Sort by position, zone, rate, errors, cost or latency", hint="sort"),
+    Action("run.next_failure", "failure(1)", ("n",), "next failure", "The next failed attempt", hint="failure"),
+    Action("run.previous_failure", "failure(-1)", ("N",), "previous failure", "The failed attempt before"),
+    Action("run.pane", "pane", ("p",), "side pane", "Show or hide the attempt beside the grid", hint="pane"),
+    Action(
+        "run.switch_pane",
+        "switch_pane",
+        ("tab", "shift+tab"),
+        "other pane",
+        "Go to the other pane; opens it when it is hidden",
+    ),
+    Action(
+        "run.pause_or_resume",
+        "pause_or_resume",
+        ("space",),
+        "pause or resume",
+        "Pause the run, or let it go on",
+        hint="pause",
+        command="rollgrid pause RUN",
+    ),
+    Action("run.cancel", "cancel", ("x",), "cancel", "Cancel the run; asks once more", command="rollgrid cancel RUN"),
+    Action("run.back", "back", ("escape", "backspace"), "back", "Back to the list of runs; first ends a filter"),
+    # -- grid
+    Action("grid.left", "move(0, -1)", ("left", "h"), "left", "The attempt before"),
+    Action("grid.right", "move(0, 1)", ("right", "l"), "right", "The next attempt"),
+    Action("grid.up", "move(-1, 0)", ("up", "k"), "up", "The task above"),
+    Action("grid.down", "move(1, 0)", ("down", "j"), "down", "The task below"),
+    Action("grid.page_up", "page(-1)", ("pageup", "ctrl+u"), "page up", "A page up"),
+    Action("grid.page_down", "page(1)", ("pagedown", "ctrl+d"), "page down", "A page down"),
+    Action("grid.top", "edge_row(-1)", ("g", "ctrl+home"), "top", "The first task"),
+    Action("grid.bottom", "edge_row(1)", ("G", "ctrl+end"), "bottom", "The last task"),
+    Action("grid.first_attempt", "edge_column(-1)", ("home", "0"), "first attempt", "The first attempt of this task"),
+    Action(
+        "grid.last_attempt", "edge_column(1)", ("end", "dollar_sign"), "last attempt", "The last attempt of this task"
+    ),
+    Action(
+        "grid.open",
+        "open",
+        ("enter",),
+        "open",
+        "The whole transcript of this attempt",
+        hint="open",
+        command="rollgrid show RUN TASK ATTEMPT",
+    ),
+    # -- attempt
+    Action(
+        "attempt.next_attempt",
+        "step(1)",
+        ("right_square_bracket", "l", "right"),
+        "next attempt",
+        "The next attempt of this task",
+        hint="next",
+    ),
+    Action(
+        "attempt.previous_attempt",
+        "step(-1)",
+        ("left_square_bracket", "h", "left"),
+        "previous attempt",
+        "The attempt before",
+    ),
+    Action(
+        "attempt.next_task",
+        "task(1)",
+        ("right_curly_bracket", "J"),
+        "next task",
+        "The same attempt of the next task",
+        hint="task",
+    ),
+    Action(
+        "attempt.previous_task",
+        "task(-1)",
+        ("left_curly_bracket", "K"),
+        "previous task",
+        "The same attempt of the task before",
+    ),
+    Action("attempt.next_failure", "failure(1)", ("n",), "next failure", "The next failed attempt", hint="failure"),
+    Action("attempt.previous_failure", "failure(-1)", ("N",), "previous failure", "The failed attempt before"),
+    Action(
+        "attempt.take", "take", ("t",), "other take", "An earlier take of this attempt, when it was run more than once"
+    ),
+    Action(
+        "attempt.copy_answer",
+        "copy_answer",
+        ("y",),
+        "copy answer",
+        "Copy the answer to the clipboard, over SSH too",
+        hint="copy",
+    ),
+    Action("attempt.back", "back", ("escape", "backspace"), "back", "Back to the grid", hint="back"),
+    # -- transcript
+    Action("transcript.up", "scroll(-1)", ("up", "k"), "up", "A line up"),
+    Action("transcript.down", "scroll(1)", ("down", "j"), "down", "A line down"),
+    Action("transcript.page_up", "page(-1)", ("pageup", "ctrl+u"), "page up", "A page up"),
+    Action("transcript.page_down", "page(1)", ("pagedown", "ctrl+d"), "page down", "A page down"),
+    Action("transcript.top", "edge(-1)", ("home", "g"), "top", "The beginning"),
+    Action("transcript.bottom", "edge(1)", ("end", "G"), "bottom", "The end"),
+    Action(
+        "transcript.next_section",
+        "section(1)",
+        ("right_parenthesis",),
+        "next section",
+        "The next message, tool call or verdict",
+    ),
+    Action("transcript.previous_section", "section(-1)", ("left_parenthesis",), "previous section", "The one before"),
+    # -- everywhere
+    Action("app.help", "help", ("question_mark", "f1"), "help", "Every key of this screen", hint="help"),
+    Action("app.commands", "command_palette", ("colon", "ctrl+p"), "commands", "Reach every action by its name"),
+    Action("app.theme", "theme", (), "theme", "Dark, light, or the terminal's own colours"),
+    Action("app.quit", "leave", ("q", "ctrl+c", "ctrl+q"), "quit", "Quit the dashboard; a run goes on", hint="quit"),
+)
+
+BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
+
+
+def in_scope(*scopes: str) -> Iterator[Action]:
+    """The actions of these places, in the order in which help lists them."""
+    return (action for action in ACTIONS if action.scope in scopes)

@@ -1,0 +1,270 @@
+"""The only reader of the log in the dashboard: polls it, folds new rows into the state, says that something changed."""
+
+import asyncio
+import sqlite3
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from textual.message import Message
+
+from rollgrid.errors import RollgridError
+from rollgrid.store.rows import AttemptRow, CommandRow, RunRow, TaskRow
+from rollgrid_tui.state.run_view import IN_PROGRESS, Changes, RunView
+from rollgrid_tui.state.runs_view import RunsView
+
+ALIVE_SECONDS = 2.0
+"""A runner that dies writes nothing, so a run in progress is looked at this often though the log did not change."""
+
+RUNS_SECONDS = 1.0
+"""The list of runs is read at most this often."""
+
+KEPT_BODIES = 8
+
+Transcript = Mapping[str, Any]
+
+
+class Reader(Protocol):
+    """What the feed needs of `rollgrid.store.reader.LogReader`."""
+
+    async def changed(self) -> bool: ...
+    async def runs(self, limit: int = 200) -> list[RunRow]: ...
+    async def run(self, run_id: str) -> RunRow | None: ...
+    async def tasks(self, run_id: str) -> list[TaskRow]: ...
+    async def attempts(self, run_id: str, after_seq: int = 0) -> list[AttemptRow]: ...
+    async def transcript(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
+    async def live(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
+    async def commands(self, run_id: str) -> list[CommandRow]: ...
+    async def aclose(self) -> None: ...
+
+
+OpenReader = Callable[[Path], Awaitable[Reader]]
+PostCommand = Callable[[Path, str, str, dict[str, Any], str], Awaitable[int]]
+
+
+class LogChanged(Message, bubble=False):
+    """Something changed. It carries nothing, so that a newer one can take its place; the state tells what."""
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, LogChanged)
+
+
+class Feed:
+    """One poller. Screens say what they need (`follow`, `watch_live`, `want_runs`); `notify` is called after changes."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        open_reader: OpenReader,
+        post_command: PostCommand,
+        author: str,
+        fps: float = 10.0,
+        clock: Callable[[], float] = time.time,
+        notify: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.path = path
+        self.clock = clock
+        self.notify = notify
+        self.runs = RunsView(clock)
+        self.run: RunView | None = None
+        self.run_id: str | None = None
+        self.live: Transcript | None = None
+        self.commands: Sequence[CommandRow] = ()
+        self.fault: str | None = None
+        """One line while the log cannot be read."""
+        self.missing = False
+        """There is no log yet."""
+        self.bodies_loaded = 0
+        self._open_reader = open_reader
+        self._post_command = post_command
+        self._author = author
+        self._period = 1 / fps
+        self._reader: Reader | None = None
+        self._identity: tuple[int, int] | None = None
+        self._want_runs = False
+        self._runs_old = True
+        self._runs_at = 0.0
+        self._alive_at = 0.0
+        self._seq = 0
+        self._stale = True
+        self._watched: tuple[int, int] | None = None
+        self._changes = Changes()
+        self._bodies: OrderedDict[tuple[str, int, int, int], Transcript | None] = OrderedDict()
+        self._wake = asyncio.Event()
+        self._going = asyncio.Event()
+        self._going.set()
+
+    # -- what the screens want
+
+    def follow(self, run_id: str) -> RunView:
+        """Read this run from now on, from its beginning."""
+        if self.run is None or self.run_id != run_id:
+            self.run = RunView(self.clock)
+            self.run_id = run_id
+            self._seq = 0
+            self.live, self._watched = None, None
+            self.commands = ()
+            self._changes = Changes()
+            self._poke()
+        return self.run
+
+    def want_runs(self, wanted: bool) -> None:
+        self._want_runs = wanted
+        if wanted:
+            self._runs_old = True
+            self._poke()
+
+    def watch_live(self, cell: tuple[int, int] | None) -> None:
+        """The attempt whose snapshots `live` holds while it runs."""
+        if cell != self._watched:
+            self._watched, self.live = cell, None
+            self._poke()
+
+    def take_changes(self) -> Changes:
+        """What changed in the followed run since the last call."""
+        changes, self._changes = self._changes, Changes()
+        return changes
+
+    async def transcript(self, task: int, attempt: int, take: int) -> Transcript | None:
+        """The stored body of an attempt that ended. A few are kept."""
+        if self._reader is None or self.run_id is None:
+            return None
+        key = (self.run_id, task, attempt, take)
+        if key in self._bodies:
+            self._bodies.move_to_end(key)
+            return self._bodies[key]
+        body = await self._reader.transcript(*key)
+        self.bodies_loaded += 1
+        self._bodies[key] = body
+        while len(self._bodies) > KEPT_BODIES:
+            self._bodies.popitem(last=False)
+        return body
+
+    async def post(self, command: str, args: dict[str, Any] | None = None) -> None:
+        """Ask the followed run's runner for something. Raises `RollgridError` when the log cannot be written."""
+        if self.run_id is not None:
+            await self._post_command(self.path, self.run_id, command, args or {}, self._author)
+
+    def pause(self) -> None:
+        """Nothing is on the screen: stop looking."""
+        self._going.clear()
+
+    def resume(self) -> None:
+        self._going.set()
+        self._poke()
+
+    def _poke(self) -> None:
+        self._stale = True
+        self._wake.set()
+
+    # -- reading
+
+    async def poll_forever(self) -> None:
+        try:
+            while True:
+                await self._going.wait()
+                if await self.poll():
+                    self.notify()
+                try:
+                    async with asyncio.timeout(self._period if not self.fault else 1.0):
+                        await self._wake.wait()
+                except TimeoutError:
+                    continue
+                self._wake.clear()
+        finally:
+            await self._close()
+
+    async def poll(self) -> bool:
+        """Look once; True when there is something new to show."""
+        try:
+            told = self.fault
+            fresh = await self._read()
+            self.fault = None
+            return fresh or told is not None
+        except (RollgridError, sqlite3.Error, OSError) as error:
+            await self._close()
+            message = error.message if isinstance(error, RollgridError) else f"the log cannot be read: {error}"
+            before, self.fault = self.fault, message
+            return before != message
+
+    async def _read(self) -> bool:
+        fresh = False
+        identity = _identity(self.path)
+        if identity != self._identity and self._reader is not None:
+            await self._close()
+        if self._reader is None:
+            if identity is None:
+                first, self.missing = not self.missing, True
+                return first
+            self._reader = await self._open_reader(self.path)
+            self._identity, self.missing, fresh, self._stale, self._runs_old = identity, False, True, True, True
+        reader, now = self._reader, self.clock()
+        stale, self._stale = self._stale, False
+        changed = await reader.changed() or stale
+        if changed:
+            self._runs_old = True
+        if changed or (now - self._alive_at >= ALIVE_SECONDS and self._in_progress()):
+            self._alive_at = now
+            fresh |= await self._read_run(reader, rows=changed)
+        if self._want_runs and (
+            (self._runs_old and now - self._runs_at >= RUNS_SECONDS)
+            or not self.runs.loaded
+            or (self.runs.any_live and now - self._runs_at >= ALIVE_SECONDS)
+        ):
+            self._runs_old, self._runs_at = False, now
+            fresh |= self.runs.apply(await reader.runs()) or not self.runs.version
+        return fresh
+
+    async def _read_run(self, reader: Reader, *, rows: bool) -> bool:
+        view, run_id = self.run, self.run_id
+        if view is None or run_id is None:
+            return False
+        run = await reader.run(run_id)
+        if run is None:
+            raise RollgridError(f"there is no run {run_id} in this log")
+        tasks = await reader.tasks(run_id) if view.n_tasks < run.n_tasks else None
+        attempts = await reader.attempts(run_id, self._seq) if rows else []
+        if view is not self.run:
+            return False  # Another run was asked for meanwhile.
+        if attempts:
+            self._seq = max(self._seq, max(row.seq for row in attempts))
+        changes = view.apply(run, tasks, attempts)
+        self._changes |= changes
+        fresh = bool(changes) or bool(attempts)
+        if rows:
+            commands = await reader.commands(run_id)
+            fresh |= commands != self.commands
+            self.commands = commands
+        return await self._read_live(reader, run_id, view) or fresh
+
+    async def _read_live(self, reader: Reader, run_id: str, view: RunView) -> bool:
+        watched = self._watched
+        row = view.attempt(*watched) if watched is not None else None
+        snapshot = None
+        if row is not None and row.phase != "ended" and view.live:
+            snapshot = await reader.live(run_id, row.task, row.attempt, row.take)
+        if watched != self._watched or snapshot == self.live:
+            return False
+        self.live = snapshot
+        return True
+
+    def _in_progress(self) -> bool:
+        run = self.run.run if self.run is not None else None
+        return run is not None and run.alive and run.state in IN_PROGRESS
+
+    async def _close(self) -> None:
+        reader, self._reader, self._identity = self._reader, None, None
+        if reader is not None:
+            await reader.aclose()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Tells a log that was removed and made anew from the one that is open."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino

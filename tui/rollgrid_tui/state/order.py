@@ -1,0 +1,146 @@
+"""Which rows of the grid show, and in which order."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rollgrid.store.rows import TaskRow
+from rollgrid_tui.state.figures import FAILURES, IN_FLIGHT, Cell, Figures, Zone
+
+
+class Sort(StrEnum):
+    """`position` is the order of the environment; the others put first what one would look at first."""
+
+    position = "position"
+    zone = "zone"
+    rate = "rate"
+    errors = "errors"
+    cost = "cost"
+    latency = "latency"
+
+    def next(self) -> "Sort":
+        members = list(Sort)
+        return members[(members.index(self) + 1) % len(members)]
+
+
+ZONE_ORDER = {zone: rank for rank, zone in enumerate(Zone)}
+
+Key = Callable[[int, Figures], tuple[float, ...]]
+
+
+def sort_key(sort: Sort) -> Key:
+    """Smallest first; ties keep the environment's order."""
+    return SORT_KEYS[sort]
+
+
+def _by_position(index: int, figures: Figures) -> tuple[float, ...]:
+    return (index,)
+
+
+def _by_zone(index: int, figures: Figures) -> tuple[float, ...]:
+    # Within the learning zone a coin flip comes first: it has most to teach.
+    rate = figures.rate
+    return (ZONE_ORDER[figures.zone], 0.0 if rate is None else abs(rate - 0.5), index)
+
+
+def _by_rate(index: int, figures: Figures) -> tuple[float, ...]:
+    return (2.0 if figures.rate is None else figures.rate, index)
+
+
+def _by_errors(index: int, figures: Figures) -> tuple[float, ...]:
+    return (-figures.n_errors, index)
+
+
+def _by_cost(index: int, figures: Figures) -> tuple[float, ...]:
+    # Where no price is known, tokens are what it costs.
+    return (-(figures.known_cost or 0.0), -figures.tokens, index)
+
+
+def _by_latency(index: int, figures: Figures) -> tuple[float, ...]:
+    return (-(figures.latency or 0.0), index)
+
+
+SORT_KEYS: dict[Sort, Key] = {
+    Sort.position: _by_position,
+    Sort.zone: _by_zone,
+    Sort.rate: _by_rate,
+    Sort.errors: _by_errors,
+    Sort.cost: _by_cost,
+    Sort.latency: _by_latency,
+}
+
+
+IS_GROUPS: dict[str, frozenset[Cell]] = {
+    **{cell.value: frozenset({cell}) for cell in Cell},
+    "fail": frozenset({Cell.failed, Cell.partial}),
+    "error": frozenset({Cell.error, Cell.timeout}),
+    "running": IN_FLIGHT,
+    "failure": FAILURES,
+}
+
+Predicate = Callable[[TaskRow, Figures, Sequence[Cell]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Terms that must all hold: text in the id or metadata, `key:value` of metadata, `zone:` and `is:`; `-` negates.
+
+    `problem` says in one line what is wrong with it; a filter with a problem shows every row.
+    """
+
+    text: str = ""
+    terms: tuple[Predicate, ...] = ()
+    problem: str | None = None
+    live: bool = False
+    """Whether what it shows depends on results, so that it must be looked at again as they come."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Filter":
+        terms: list[Predicate] = []
+        live = False
+        for word in text.split():
+            negated = word.startswith("-") and len(word) > 1
+            word_ = word[1:] if negated else word
+            key, colon, value = word_.partition(":")
+            if colon and key == "is":
+                if value not in IS_GROUPS:
+                    return cls(text, (), f"is: takes {', '.join(IS_GROUPS)}")
+                term, live = _is(IS_GROUPS[value]), True
+            elif colon and key == "zone":
+                if value not in list(Zone):
+                    return cls(text, (), f"zone: takes {', '.join(Zone)}")
+                term, live = _zone(Zone(value)), True
+            elif colon and key and value:
+                term = _metadata(key, value.casefold(), word_.casefold())
+            else:
+                term = _text(word_.casefold())
+            terms.append(_not(term) if negated else term)
+        return cls(text.strip(), tuple(terms), None, live)
+
+    def matches(self, task: TaskRow, figures: Figures, cells: Sequence[Cell]) -> bool:
+        return all(term(task, figures, cells) for term in self.terms)
+
+
+def _is(group: frozenset[Cell]) -> Predicate:
+    return lambda task, figures, cells: any(cell in group for cell in cells)
+
+
+def _zone(zone: Zone) -> Predicate:
+    return lambda task, figures, cells: figures.zone is zone
+
+
+def _metadata(key: str, value: str, word: str) -> Predicate:
+    # An id may hold a colon itself, so the whole word in the id counts too.
+    return lambda task, figures, cells: (
+        (key in task.metadata and str(task.metadata[key]).casefold() == value) or word in task.id.casefold()
+    )
+
+
+def _text(word: str) -> Predicate:
+    return lambda task, figures, cells: (
+        word in task.id.casefold() or any(word in str(value).casefold() for value in task.metadata.values())
+    )
+
+
+def _not(term: Predicate) -> Predicate:
+    return lambda task, figures, cells: not term(task, figures, cells)

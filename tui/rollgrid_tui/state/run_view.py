@@ -1,0 +1,281 @@
+"""One run as the screens see it: the fold of its rows, with what changed since the screen last looked."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
+from rollgrid_tui.state.figures import (
+    FAILURES,
+    NOTHING,
+    Cell,
+    Figures,
+    Interval,
+    Zone,
+    add,
+    cell_of,
+    clustered,
+    figures_of,
+)
+from rollgrid_tui.state.order import Filter, Sort, sort_key
+from rollgrid_tui.state.pace import Pace
+
+RESORT_SECONDS = 2.0
+"""A sort or filter that depends on results is looked at again this often, so that rows do not jump under the eye."""
+
+IN_PROGRESS = frozenset({"running", "paused", "stopping"})
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to draw again: the rows of these tasks; the header; everything, when rows or columns came or went."""
+
+    rows: frozenset[int] = frozenset()
+    header: bool = False
+    structure: bool = False
+
+    def __or__(self, other: "Changes") -> "Changes":
+        return Changes(self.rows | other.rows, self.header or other.header, self.structure or other.structure)
+
+    def __bool__(self) -> bool:
+        return bool(self.rows) or self.header or self.structure
+
+
+class Header(NamedTuple):
+    """The run in one line. Times in seconds, throughput in attempts a second, cost in US dollars."""
+
+    state: str
+    figures: Figures
+    interval: Interval | None
+    n_planned: int
+    n_learning: int
+    throughput: float | None
+    eta: float | None
+    concurrency: int
+    elapsed: float | None
+
+
+@dataclass(slots=True)
+class _Task:
+    row: TaskRow
+    cells: list[Cell]
+    takes: dict[int, AttemptRow] = field(default_factory=dict[int, AttemptRow])
+    """The current take by attempt."""
+    older: dict[int, dict[int, AttemptRow]] = field(default_factory=dict[int, dict[int, AttemptRow]])
+    """All takes by attempt, for the attempts that have more than one."""
+    figures: Figures = NOTHING
+    version: int = 0
+
+
+class RunView:
+    """Folds rows of the log. Tasks are named by their position in the run, attempts from 1."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self.run: RunRow | None = None
+        self.columns = 0
+        """Attempts that a row shows: k, or more when a row has more."""
+        self.sort = Sort.position
+        self.filter = Filter()
+        self.order: list[int] = []
+        """Tasks in the order in which they show."""
+        self.totals = NOTHING
+        self._clock = clock
+        self._tasks: list[_Task] = []
+        self._places: dict[int, int] = {}
+        self._pace = Pace()
+        self._live = False
+        self._interval: Interval | None = None
+        self._n_learning = 0
+        self._summed = False
+        self._ordered_at = 0.0
+        self._order_is_old = False
+
+    # -- what the log says
+
+    def apply(
+        self,
+        run: RunRow | None = None,
+        tasks: Sequence[TaskRow] | None = None,
+        attempts: Iterable[AttemptRow] = (),
+    ) -> Changes:
+        """Take in new rows. A row that says nothing new changes nothing."""
+        header = structure = False
+        dirty: set[int] = set()
+        if tasks is not None and len(tasks) > len(self._tasks):
+            for task in tasks[len(self._tasks) :]:
+                self._tasks.append(_Task(task, [Cell.pending] * self.columns))
+            structure = True
+        if run is not None and run != self.run:
+            self.run = run
+            header = True
+            structure |= self._widen(run.k)
+            live = run.alive and run.state in IN_PROGRESS
+            if live != self._live:
+                self._live = live
+                dirty.update(range(len(self._tasks)))
+        for row in attempts:
+            if row.task < len(self._tasks):
+                structure |= self._widen(row.attempt)
+                self._take_in(self._tasks[row.task], row)
+                dirty.add(row.task)
+        changed = {index for index in dirty if self._fold(index)}
+        if structure:
+            self._reorder()
+        elif changed and (self.sort is not Sort.position or self.filter.live):
+            self._order_is_old = True
+        return Changes(frozenset(changed), header or bool(changed), structure)
+
+    def _widen(self, columns: int) -> bool:
+        if columns <= self.columns:
+            return False
+        for task in self._tasks:
+            task.cells.extend([Cell.pending] * (columns - len(task.cells)))
+            task.version += 1
+        self.columns = columns
+        return True
+
+    def _take_in(self, task: _Task, row: AttemptRow) -> None:
+        known = task.takes.get(row.attempt)
+        news = known is None or known.take != row.take or known.phase != "ended"
+        if news and row.phase == "ended" and row.ended_at is not None:
+            self._pace.add(row.ended_at)
+        if known is None or (known.take == row.take and row.attempt not in task.older):
+            task.takes[row.attempt] = row
+            return
+        takes = task.older.setdefault(row.attempt, {known.take: known})
+        takes[row.take] = row
+        counting = [take for take in takes.values() if take.superseded is None]
+        task.takes[row.attempt] = max(counting or takes.values(), key=lambda take: take.take)
+
+    def _fold(self, index: int) -> bool:
+        task = self._tasks[index]
+        cells = [Cell.pending] * self.columns
+        for attempt, row in task.takes.items():
+            cells[attempt - 1] = cell_of(row, live=self._live)
+        figures = figures_of(cells, task.takes.values())
+        if figures == task.figures and cells == task.cells:
+            return False
+        self.totals = add(self.totals, task.figures, figures)
+        task.cells, task.figures = cells, figures
+        task.version += 1
+        self._summed = False
+        return True
+
+    # -- order
+
+    def set_sort(self, sort: Sort) -> Changes:
+        self.sort = sort
+        self._reorder()
+        return Changes(header=True, structure=True)
+
+    def set_filter(self, text: str) -> Changes:
+        self.filter = Filter.parse(text)
+        self._reorder()
+        return Changes(header=True, structure=True)
+
+    def resort(self) -> Changes:
+        """Bring the order up to date with the results, when that is due."""
+        if not self._order_is_old or self._clock() - self._ordered_at < RESORT_SECONDS:
+            return Changes()
+        before = self.order
+        self._reorder()
+        return Changes(structure=before != self.order)
+
+    def _reorder(self) -> None:
+        key = sort_key(self.sort)
+        self.order = sorted(
+            (i for i, task in enumerate(self._tasks) if self.filter.matches(task.row, task.figures, task.cells)),
+            key=lambda i: key(i, self._tasks[i].figures),
+        )
+        self._places = {task: place for place, task in enumerate(self.order)}
+        self._order_is_old = False
+        self._ordered_at = self._clock()
+
+    def place(self, task: int) -> int | None:
+        """Where a task shows; None when the filter hides it."""
+        return self._places.get(task)
+
+    # -- what the screens ask
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self._tasks)
+
+    @property
+    def live(self) -> bool:
+        """Whether a runner works on this run now."""
+        return self._live
+
+    def task(self, task: int) -> TaskRow:
+        return self._tasks[task].row
+
+    def cells(self, task: int) -> Sequence[Cell]:
+        return self._tasks[task].cells
+
+    def figures(self, task: int) -> Figures:
+        return self._tasks[task].figures
+
+    def version(self, task: int) -> int:
+        """Grows whenever the task's row has to be drawn anew."""
+        return self._tasks[task].version
+
+    def attempt(self, task: int, attempt: int) -> AttemptRow | None:
+        """The take that counts, or the newest when none does."""
+        return self._tasks[task].takes.get(attempt) if task < len(self._tasks) else None
+
+    def takes(self, task: int, attempt: int) -> list[AttemptRow]:
+        """All takes of an attempt, oldest first."""
+        entry = self._tasks[task]
+        older = entry.older.get(attempt)
+        if older is not None:
+            return [older[take] for take in sorted(older)]
+        current = entry.takes.get(attempt)
+        return [] if current is None else [current]
+
+    def next_failure(self, task: int, attempt: int, step: int = 1) -> tuple[int, int] | None:
+        """The failure after (or, with step -1, before) this cell in reading order, around the end if need be."""
+        count = len(self.order)
+        if not count:
+            return None
+        start = self._places.get(task, 0)
+        for distance in range(count + 1):
+            index = self.order[(start + step * distance) % count]
+            found = [n for n, cell in enumerate(self._tasks[index].cells, start=1) if cell in FAILURES]
+            if distance == 0:
+                found = [n for n in found if (n > attempt if step > 0 else n < attempt)]
+            elif distance == count:
+                found = [n for n in found if (n <= attempt if step > 0 else n >= attempt)]
+            if found:
+                return index, found[0 if step > 0 else -1]
+        return None
+
+    def header(self) -> Header | None:
+        run = self.run
+        if run is None:
+            return None
+        if not self._summed:
+            self._interval = clustered((t.figures.n_passed, t.figures.n_scored) for t in self._tasks)
+            self._n_learning = sum(1 for t in self._tasks if t.figures.zone is Zone.learning)
+            self._summed = True
+        planned = max(run.n_planned, self.columns * len(self._tasks))
+        throughput = eta = None
+        now = self._clock()
+        if self._live and run.state != "paused":
+            throughput = self._pace.per_second(now, run.started_at)
+            eta = Pace.seconds_left(planned - self.totals.n_ended, throughput)
+        elapsed = run.active_seconds or None
+        if run.started_at is not None:
+            end = now if self._live else run.ended_at
+            elapsed = elapsed if end is None else end - run.started_at
+        return Header(
+            run.effective_state,
+            self.totals,
+            self._interval,
+            planned,
+            self._n_learning,
+            throughput,
+            eta,
+            run.concurrency,
+            elapsed,
+        )
