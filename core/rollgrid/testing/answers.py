@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
 from rollgrid.testing.calls import Call
+from rollgrid.testing.draft import dumps
 from rollgrid.testing.draws import key_of, rate_at, unit
 from rollgrid.testing.shapes import instance, place
 from rollgrid.testing.spec import Spec
@@ -70,4 +69,4 @@ def _padded(text: str, spec: Spec) -> str:
 
 
 def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return dumps(value).decode()

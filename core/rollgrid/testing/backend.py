@@ -11,7 +11,7 @@ import orjson
 from rollgrid.testing import chat_api, responses_api
 from rollgrid.testing.answers import Answers, Oracle
 from rollgrid.testing.calls import Api, BadCall, Call, read_call
-from rollgrid.testing.draft import Draft, Tokens, ToolUse, tokens_in
+from rollgrid.testing.draft import Draft, Tokens, ToolUse, dumps, tokens_in
 from rollgrid.testing.draws import unit
 from rollgrid.testing.faults import (
     STATUSES,
@@ -191,7 +191,7 @@ class Backend:
             status, body = error_of(fault, name)
             return Reply(fault, status, body)
         model = {"id": name or "simulated", "object": "model", "created": 1_700_000_000, "owned_by": "rollgrid"}
-        return Reply("models", body=orjson.dumps(model if name else {"object": "list", "data": [model]}))
+        return Reply("models", body=dumps(model if name else {"object": "list", "data": [model]}))
 
     # -- answers
 
@@ -221,7 +221,11 @@ class Backend:
         return Pending(delay / 1000, lambda: self._answer(call, lane, number))
 
     def _answer(self, call: Call, lane: _Lane, number: int) -> Reply:
-        reply = self._reply(call, lane, number)
+        try:
+            reply = self._reply(call, lane, number)
+        except Exception as error:  # noqa: BLE001 - the user's answers raised; the client is told, or it would wait
+            message = f"the answers of this server raised {type(error).__name__}: {error}"
+            reply = Reply("answers raised", 500, error_body(message, "server_error"))
         reply.headers.append(("x-request-id", f"req_{self.requests:012x}"))
         if lane.limits is not None:
             reply.headers.extend(lane.limits.headers(self.clock()))
@@ -266,7 +270,7 @@ class Backend:
             thinking=_THOUGHT if spec.think else None,
         )
         if spec.tool and call.tool_results < spec.tool and (tool := call.tool()) is not None:
-            arguments = orjson.dumps(instance({"type": "object", **tool[1]}, call.tool_results)).decode()
+            arguments = dumps(instance({"type": "object", **tool[1]}, call.tool_results)).decode()
             draft.tool = ToolUse(tool[0], arguments)
         elif fault == "refusal":
             draft.refusal = _REFUSAL

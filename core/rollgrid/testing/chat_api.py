@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import orjson
-
-from rollgrid.testing.draft import Draft
+from rollgrid.testing.draft import Draft, dumps
 
 DONE = b"data: [DONE]\n\n"
 _FINISH = {"completed": "stop", "incomplete": "length", "filter": "content_filter", "failed": "stop"}
@@ -24,7 +22,7 @@ def body(draft: Draft) -> bytes:
     if draft.tool is not None:
         message["tool_calls"] = [_tool_call(draft)]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(draft)}
-    return orjson.dumps({**_frame(draft, "chat.completion"), "choices": [choice], "usage": _usage(draft)})
+    return dumps({**_frame(draft, "chat.completion"), "choices": [choice], "usage": _usage(draft)})
 
 
 def events(draft: Draft) -> list[bytes]:
@@ -68,7 +66,7 @@ def without_end(sent: list[bytes]) -> list[bytes]:
 
 
 def _event(data: dict[str, Any]) -> bytes:
-    return b"data: %b\n\n" % orjson.dumps(data)
+    return b"data: %b\n\n" % dumps(data)
 
 
 def _finish(draft: Draft) -> str:

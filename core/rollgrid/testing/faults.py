@@ -3,8 +3,7 @@
 import time
 from email.utils import formatdate
 
-import orjson
-
+from rollgrid.testing.draft import dumps
 from rollgrid.testing.draws import unit
 from rollgrid.testing.limits import Denied
 from rollgrid.testing.spec import FAULTS, Spec
@@ -48,7 +47,7 @@ def certain_fault(spec: Spec) -> str | None:
 
 
 def error_body(message: str, kind: str = _BAD, code: str | None = None, param: str | None = None) -> bytes:
-    return orjson.dumps({"error": {"message": message, "type": kind, "param": param, "code": code}})
+    return dumps({"error": {"message": message, "type": kind, "param": param, "code": code}})
 
 
 def error_of(fault: str, model: str = "") -> tuple[int, bytes]:

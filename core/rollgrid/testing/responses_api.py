@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
-from rollgrid.testing.draft import Draft
+from rollgrid.testing.draft import Draft, dumps
 
 _FINAL_EVENT = {
     "completed": "response.completed",
@@ -35,7 +33,7 @@ _DEFAULTS: dict[str, Any] = {
 
 def body(draft: Draft, asked: Mapping[str, Any]) -> bytes:
     """The JSON of a whole response. `asked` is the request, whose parameters are echoed."""
-    return orjson.dumps(_response(draft, asked, _STATUS[draft.outcome], _items(draft), usage=True))
+    return dumps(_response(draft, asked, _STATUS[draft.outcome], _items(draft), usage=True))
 
 
 def events(draft: Draft, asked: Mapping[str, Any]) -> list[bytes]:
@@ -57,7 +55,7 @@ class _Stream:
         self.out: list[bytes] = []
 
     def add(self, kind: str, **fields: Any) -> None:
-        data = orjson.dumps({"type": kind, "sequence_number": len(self.out), **fields})
+        data = dumps({"type": kind, "sequence_number": len(self.out), **fields})
         self.out.append(b"event: %b\ndata: %b\n\n" % (kind.encode(), data))
 
 
