@@ -1,0 +1,156 @@
+"""What went wrong with a request, as a `ModelError`: the kind, the status, whether to try again."""
+
+import functools
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar, cast
+
+from rollgrid.errors import ModelError
+from rollgrid.models.retry import parse_retry_after
+
+_KEY = re.compile(r"\b(sk|rk|sess|pk)-[A-Za-z0-9_\-*]{4,}")
+_BEARER = re.compile(r"(?i)(bearer\s+|api[-_]?key[\"'=:\s]+)[A-Za-z0-9_\-.*]{8,}")
+
+_TRANSPORTS = {"httpx2", "httpcore2", "httpx", "httpcore", "aiohttp", "anyio", "ssl"}
+_TERMINAL = {"auth", "quota", "unknown_model", "bad_request"}
+
+
+def mask(text: str) -> str:
+    """The text without anything that looks like a key."""
+    return _BEARER.sub(r"\1***", _KEY.sub(r"\1-***", text))
+
+
+def missing_key() -> ModelError:
+    return ModelError("no API key: set OPENAI_API_KEY, or pass api_key= or base_url=", kind="auth")
+
+
+def protocol(what: str) -> ModelError:
+    """A reply that is not what the API promises. It may well be a fault in passing."""
+    return ModelError(mask(what), kind="protocol", retryable=True)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def shaped(parse: Callable[P, T]) -> Callable[P, T]:
+    """Make a parser of replies raise a `ModelError` when a reply is not of the shape that the API promises."""
+
+    @functools.wraps(parse)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return parse(*args, **kwargs)
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+            raise protocol(f"the reply has an unexpected shape: {type(error).__name__}: {error}") from error
+
+    return guarded
+
+
+def from_exception(error: Exception) -> ModelError:
+    """The error of a request that the openai client or its transport raised."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        return from_status(error.status_code, error.response.headers, error.body)
+    cause = _root(error)
+    if isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError):
+        return ModelError(mask(_text(error)), kind="other")
+    if not isinstance(error, openai.APIConnectionError) and isinstance(error, openai.OpenAIError):
+        # The client refuses to be made or to send: nearly always credentials.
+        return ModelError(mask(_text(error)), kind="auth")
+    known = isinstance(error, (openai.OpenAIError, OSError)) or type(error).__module__.split(".")[0] in _TRANSPORTS
+    if not known:
+        return ModelError(f"{type(error).__name__}: {mask(_text(error))}", kind="other")
+    return _from_transport(cause)
+
+
+def _from_transport(cause: BaseException) -> ModelError:
+    names = {kind.__name__ for kind in type(cause).__mro__}
+    if isinstance(cause, ssl.SSLCertVerificationError) or "ClientConnectorCertificateError" in names:
+        return ModelError(f"the server's certificate is not trusted: {mask(_text(cause))}", kind="connection")
+    if names & {"UnsupportedProtocol", "InvalidURL", "InvalidUrlClientError", "NonHttpUrlClientError"}:
+        return ModelError(f"the address cannot be asked: {mask(_text(cause))}", kind="bad_request")
+    # The aiohttp transport calls every broken connection a timeout of the connection, so the cause decides.
+    timed_out = isinstance(cause, TimeoutError) or any("Timeout" in name for name in names)
+    if timed_out:
+        return ModelError(f"the server did not answer in time ({type(cause).__name__})", kind="timeout", retryable=True)
+    return ModelError(f"connection failed: {mask(_text(cause))}", kind="connection", retryable=True)
+
+
+def from_status(status: int, headers: Mapping[str, str], body: Any) -> ModelError:
+    """The error that an HTTP status of 300 or more stands for."""
+    message, code, kind_name = _parts(body)
+    retry_after = parse_retry_after(headers.get("retry-after-ms"), headers.get("retry-after"))
+    kind = _kind(status, code, kind_name, message)
+    retryable = kind not in _TERMINAL and (status in (408, 409, 429) or status >= 500)
+    wish = headers.get("x-should-retry")
+    if kind not in _TERMINAL and wish in ("true", "false"):
+        retryable = wish == "true"
+    shown = mask(f"HTTP {status}: {message}" if message else f"HTTP {status}")
+    return ModelError(shown, kind=kind, status=status, retryable=retryable, retry_after=retry_after, code=code)
+
+
+def from_payload(body: Any) -> ModelError:
+    """The error that a reply carries inside: a failed response, an error event in a stream."""
+    message, code, kind_name = _parts(body)
+    status = {"rate_limit": 429, "auth": 401, "server": 500}
+    kind = _kind(None, code, kind_name, message)
+    shown = mask(message or "the model failed without saying why")
+    retryable = kind in ("rate_limit", "server", "timeout")
+    return ModelError(shown, kind=kind, status=status.get(kind), retryable=retryable, code=code)
+
+
+def _kind(status: int | None, code: str | None, kind_name: str | None, message: str) -> str:
+    if "insufficient_quota" in (code, kind_name) or code == "billing_hard_limit_reached":
+        return "quota"
+    if code == "model_not_found" or (status == 404 and "model" in message.lower()):
+        return "unknown_model"
+    if status in (401, 403) or code in ("invalid_api_key", "unsupported_country_region_territory"):
+        return "auth"
+    if status == 429 or code in ("rate_limit_exceeded", "rate_limit", "too_many_requests"):
+        return "rate_limit"
+    if status == 408 or code == "timeout":
+        return "timeout"
+    if status is None:
+        return "bad_request" if kind_name == "invalid_request_error" or (code or "").startswith("invalid") else "server"
+    if status == 409 or status >= 500:
+        return "server"
+    return "bad_request" if status >= 400 else "protocol"
+
+
+def _parts(body: Any) -> tuple[str, str | None, str | None]:
+    """Message, code and type of an error object, wherever the server put them."""
+    if isinstance(body, Mapping):
+        found = cast("Mapping[str, Any]", body)
+        inner = found.get("error")
+        if isinstance(inner, Mapping):
+            found = cast("Mapping[str, Any]", inner)
+        elif isinstance(inner, str):
+            return _one_line(inner), None, None
+        message = found.get("message") or found.get("detail") or ""
+        code, kind_name = found.get("code"), found.get("type")
+        return (
+            _one_line(str(message)),
+            None if code is None else str(code),
+            None if kind_name is None else str(kind_name),
+        )
+    return _one_line(str(body)) if body else "", None, None
+
+
+def _one_line(text: str, limit: int = 500) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[:limit] + "…"
+
+
+def _root(error: BaseException) -> BaseException:
+    """The first cause, which knows more than the wrappers around it."""
+    seen = 0
+    while error.__cause__ is not None and seen < 10:
+        error = error.__cause__
+        seen += 1
+    return error
+
+
+def _text(error: BaseException) -> str:
+    return _one_line(str(error)) or type(error).__name__
