@@ -20,8 +20,10 @@ class StopReason(StrEnum):
 class AttemptResult:
     """One attempt, complete. A failure is data here, never an exception.
 
-    `score` is None when the attempt is unscored. `run` is what the agent left behind; for a result that was read from the
-    log it is loaded when it is first asked for, so a large result stays small.
+    `score` is None when the attempt is unscored. `run` is what the agent left behind; for a result that was read from
+    the log it is loaded when it is first asked for, so a large result stays small. `index` is the attempt's number
+    (1-based), `take` how often it has been run, `limit` the clock that fired on a timeout, `status` the HTTP status of
+    the error where there was one.
     """
 
     __slots__ = (
@@ -78,6 +80,17 @@ class AttemptResult:
     def drop_run(self) -> None:
         """Forget the transcript, which the log has; the figures stay."""
         self._run = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the transcript is at hand, without reading it from the log."""
+        return self._run is not None
+
+    def read_run(self) -> RunOutput | None:
+        """As `run`, without keeping what had to be loaded: for going through many attempts once."""
+        if self._run is None and self._load is not None:
+            return self._load()
+        return self._run
 
     @property
     def passed(self) -> bool:

@@ -1,10 +1,15 @@
 """What a score is and what can give one."""
 
 import math
+import numbers
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from rollgrid.agent.run import RunOutput
+
+AnyRunOutput = RunOutput
+"""The seed library's name for what scorers are given."""
 
 
 class FingerprintError(Exception):
@@ -12,12 +17,23 @@ class FingerprintError(Exception):
 
 
 class MismatchError(Exception):
-    """Two results do not come from the same environment, so their rates cannot be compared."""
+    """Two results do not come from the same environment, so their rates cannot be compared.
+
+    `parts` tells for each part of the environment (tasks, scorer, prompt, tools, ...) whether it is `same`, `differs`
+    or `unknown`; a result that does not say what it is made of leaves everything unknown that cannot be seen in it.
+    """
+
+    def __init__(self, message: str, parts: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.parts: dict[str, str] = dict(parts or {})
 
 
 @dataclass(slots=True)
 class Score:
-    """The verdict on one run. `value` is in [0, 1]."""
+    """The verdict on one run. `value` is in [0, 1]; anything else, NaN included, is an error.
+
+    A number or truth value of another library (numpy's, say) is turned into Python's own.
+    """
 
     value: float
     passed: bool
@@ -25,10 +41,40 @@ class Score:
     detail: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"Score.value must be a number in [0, 1], got {type(self.value).__name__}")
-        if math.isnan(self.value) or not 0.0 <= self.value <= 1.0:
-            raise ValueError(f"Score.value must be in [0, 1], got {self.value!r}")
+        self.value = unit_value(self.value, "Score.value")
+        self.passed = truth(self.passed, "Score.passed")
+        if self.reason is not None and not isinstance(self.reason, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Score.reason must be text, got {type(self.reason).__name__}")
+        if self.detail is not None and not isinstance(self.detail, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Score.detail must be a dict, got {type(self.detail).__name__}")
+
+
+def is_foreign_bool(value: object) -> bool:
+    """Whether `value` is numpy's truth value. Told by name, so that numpy need not be installed or imported."""
+    kind = type(value)
+    return kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")
+
+
+def truth(value: object, what: str) -> bool:
+    """`value` as a bool: a bool, numpy's bool, or the number 0 or 1."""
+    if isinstance(value, bool):
+        return value
+    if is_foreign_bool(value) or (isinstance(value, numbers.Real) and value in (0, 1)):
+        return bool(value)
+    raise TypeError(f"{what} must be True or False, got {type(value).__name__}")
+
+
+def unit_value(value: object, what: str) -> float:
+    """`value` as a float in [0, 1]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{what} must be a number in [0, 1], got {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number) or not 0.0 <= number <= 1.0:
+        raise ValueError(f"{what} must be in [0, 1], got {number!r}")
+    return number
 
 
 @runtime_checkable

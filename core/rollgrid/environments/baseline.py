@@ -1,0 +1,286 @@
+"""Baseline files: one JSON object, format_version 1, that the seed library's files share.
+
+Extra facts of ours stand under the key `rollgrid`, at the top and in each attempt, where other readers pass them over.
+Attempts are written one a line, one at a time, so a result whose transcripts lie in the log never has to fit into
+memory.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from rollgrid._version import __version__
+from rollgrid.agent.run import RunOutput
+from rollgrid.environments.attempt import AttemptResult, StopReason
+from rollgrid.environments.files import atomic_file, json_bytes
+from rollgrid.environments.result import EnvironmentRunResult, TaskResult
+from rollgrid.environments.task import Task
+from rollgrid.errors import RollgridError
+from rollgrid.scorer.base import Score
+
+__all__ = ["FORMAT_VERSION", "BaselineError", "load_result", "save_result"]
+
+FORMAT_VERSION = 1
+
+
+class BaselineError(RollgridError, ValueError):
+    """A baseline file cannot be read or written; the message is one line that says which and what to do."""
+
+
+# -- saving -----------------------------------------------------------------------------------------------------------
+
+
+def save_result(result: EnvironmentRunResult, path: str | Path) -> None:
+    """Write `result` to `path`, atomically. Raises `BaselineError` and `OSError`."""
+    head = {
+        "format_version": FORMAT_VERSION,
+        "env_name": result.env_name,
+        "k": result.k,
+        "env_fingerprint": result.env_fingerprint,
+        "policy_fingerprint": result.policy_fingerprint,
+        "duration_seconds": result.duration_seconds,
+        "stopped_early": result.stopped_early,
+    }
+    own = {"version": __version__, "fingerprint_parts": dict(result.fingerprint_parts), "about": dict(result.about)}
+    with atomic_file(path) as file:
+        file.write(b"{\n")
+        for key, value in head.items():
+            file.write(b" %s: %s,\n" % (json_bytes(key), _written(value, f"field {key!r}")))
+        file.write(b' "task_results": [')
+        for index, one in enumerate(result.task_results):
+            where = f"task {one.task.id!r}"
+            file.write(b",\n" if index else b"\n")
+            file.write(b'  {"task": %s, "attempts": [' % _task(one.task, where))
+            for number, attempt in enumerate(one.attempts, start=1):
+                file.write(b",\n   " if number > 1 else b"\n   ")
+                file.write(_attempt(attempt, f"{where}, attempt {number}"))
+            file.write(b"\n  ]}" if one.attempts else b"]}")
+        file.write(b"\n ],\n" if result.task_results else b"],\n")
+        file.write(b' "rollgrid": %s\n}\n' % _written(own, "field 'rollgrid'"))
+
+
+def _task(task: Task, where: str) -> bytes:
+    row = {"id": task.id, "input": task.input, "expected": task.expected, "metadata": dict(task.metadata)}
+    return _object(row, where)
+
+
+def _attempt(attempt: AttemptResult, where: str) -> bytes:
+    run = attempt.read_run()
+    score = attempt.score
+    own = {
+        "index": attempt.index or None,
+        "take": attempt.take if attempt.take > 1 else None,
+        "limit": attempt.limit,
+        "status": attempt.status,
+    }
+    own = {key: value for key, value in own.items() if value is not None}
+    row: dict[str, Any] = {
+        "run": None if run is None else _run(run, where),
+        "score": None if score is None else _score(score),
+        "stop_reason": attempt.stop_reason.value,
+        "duration_seconds": attempt.duration_seconds,
+        "error": attempt.error,
+        "tool_call_limit_hit": attempt.tool_call_limit_hit,
+        "error_type": attempt.error_type,
+    }
+    return _object(row | {"rollgrid": own} if own else row, where)
+
+
+def _run(run: RunOutput, where: str) -> dict[str, Any]:
+    try:
+        return run.to_dict()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BaselineError(f"the result cannot be saved: {where}, field 'run': {error}") from error
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {"value": score.value, "passed": score.passed, "reason": score.reason, "detail": score.detail}
+
+
+def _object(row: Mapping[str, Any], where: str) -> bytes:
+    fields = [b"%s: %s" % (json_bytes(key), _written(value, f"{where}, field {key!r}")) for key, value in row.items()]
+    return b"{%s}" % b", ".join(fields)
+
+
+def _written(value: Any, where: str) -> bytes:
+    try:
+        return json_bytes(value)
+    except (TypeError, ValueError) as first:
+        if where.endswith("field 'run'"):
+            # A model's own arguments may hold NaN; that must not cost the whole file.
+            try:
+                return json_bytes(_finite(value))
+            except (TypeError, ValueError, RecursionError):
+                pass
+        reason = re.sub(r"\s+", " ", str(first))
+        raise BaselineError(
+            f"the result cannot be saved: {where} holds a value that JSON cannot ({reason})",
+            "use text, numbers, lists and dicts with string keys there",
+        ) from first
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that JSON has no word for, as their names."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in cast("list[Any]", value)]
+    return value
+
+
+# -- loading ----------------------------------------------------------------------------------------------------------
+
+
+def load_result(path: str | Path) -> EnvironmentRunResult:
+    """Read a baseline file. Raises `BaselineError` in one line for everything that is none, `OSError` as it comes."""
+    return _Reader(path).result()
+
+
+class _Reader:
+    """One file being read; every complaint names it and the place in it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+
+    def _refuse(self, what: str, hint: str | None = None) -> NoReturn:
+        raise BaselineError(f"{self._path}: {what}", hint)
+
+    def result(self) -> EnvironmentRunResult:
+        data = self._data()
+        if "format_version" not in data:
+            self._refuse("no baseline file: it has no format_version", "name a file that save() wrote")
+        version = data["format_version"]
+        if isinstance(version, bool) or version != FORMAT_VERSION:
+            self._refuse(
+                f"unsupported format_version {version!r}; this rollgrid ({__version__}) reads {FORMAT_VERSION}",
+                "read it with the version that wrote it, or upgrade rollgrid",
+            )
+        rows = self._value(data, "task_results", list, "the file")
+        own = self._own(data)
+        return EnvironmentRunResult(
+            env_name=self._value(data, "env_name", str, "the file"),
+            k=self._value(data, "k", int, "the file"),
+            env_fingerprint=self._value(data, "env_fingerprint", (str, type(None)), "the file"),
+            policy_fingerprint=self._value(data, "policy_fingerprint", (str, type(None)), "the file"),
+            task_results=tuple(self._task_result(row, f"task_results[{index}]") for index, row in enumerate(rows)),
+            duration_seconds=self._value(data, "duration_seconds", (int, float), "the file"),
+            stopped_early=self._value(data, "stopped_early", (str, type(None)), "the file"),
+            fingerprint_parts={
+                part: value for part, value in self._own(own, "fingerprint_parts").items() if isinstance(value, str)
+            },
+            about=self._own(own, "about"),
+        )
+
+    def _data(self) -> dict[str, Any]:
+        raw = Path(self._path).read_bytes()
+        if not raw.strip():
+            self._refuse("the file is empty", "save the baseline again")
+        if raw.startswith(b"SQLite format 3\x00"):
+            self._refuse("this is a run log, no baseline file", "make one of a run: rollgrid baseline save RUN FILE")
+        try:
+            data: object = json.loads(raw.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            self._refuse("no baseline file: not UTF-8 text", "name a file that save() wrote")
+        except json.JSONDecodeError as error:
+            if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+                self._refuse(f"the file is cut off at line {error.lineno}", "save it again, or fetch it again")
+            if error.msg == "Extra data":
+                self._refuse("no baseline file: it holds several JSON values", "name a file that save() wrote")
+            self._refuse(f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}")
+        except (RecursionError, ValueError) as error:
+            self._refuse(f"not usable JSON: {error}")
+        if not isinstance(data, dict):
+            self._refuse("no baseline file: it holds no JSON object", "name a file that save() wrote")
+        return cast("dict[str, Any]", data)
+
+    def _own(self, data: Mapping[str, Any], key: str = "rollgrid") -> dict[str, Any]:
+        """Our extra facts, where there are any; of a shape that is not ours they are passed over."""
+        own = data.get(key)
+        return cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+
+    def _value(self, data: Mapping[str, Any], key: str, kinds: Any, where: str, *, default: Any = ...) -> Any:
+        if key not in data:
+            if default is not ...:
+                return default
+            self._refuse(f"{where} has no {key!r}; the file is damaged or of another kind")
+        value = data[key]
+        wanted = cast("tuple[type, ...]", kinds if isinstance(kinds, tuple) else (kinds,))
+        if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+            self._refuse(
+                f"{key!r} of {where} is of type {type(value).__name__}; the file is damaged or of another kind"
+            )
+        return value
+
+    def _mapping(self, value: Any, where: str) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            self._refuse(f"{where} is no object; the file is damaged or of another kind")
+        return cast("dict[str, Any]", value)
+
+    def _task_result(self, row: Any, where: str) -> TaskResult:
+        data = self._mapping(row, where)
+        task = self._mapping(data.get("task"), f"{where}.task")
+        attempts = self._value(data, "attempts", list, where)
+        return TaskResult(
+            task=Task(
+                input=self._value(task, "input", str, f"{where}.task"),
+                expected=task.get("expected"),
+                id=self._value(task, "id", (str, type(None)), f"{where}.task"),
+                metadata=self._value(task, "metadata", (dict, type(None)), f"{where}.task", default=None) or {},
+            ),
+            attempts=tuple(
+                self._attempt(attempt, f"{where}.attempts[{index}]", index) for index, attempt in enumerate(attempts)
+            ),
+        )
+
+    def _attempt(self, row: Any, where: str, position: int) -> AttemptResult:
+        data = self._mapping(row, where)
+        stop = self._value(data, "stop_reason", str, where)
+        if stop not in StopReason.__members__:
+            self._refuse(f"{where} has the unknown stop_reason {stop!r}", "upgrade rollgrid to read it")
+        own = self._own(data)
+        index, take = own.get("index"), own.get("take")
+        status, limit = own.get("status"), own.get("limit")
+        return AttemptResult(
+            run=self._run(data.get("run"), f"{where}.run"),
+            score=self._score(data.get("score"), f"{where}.score"),
+            stop_reason=StopReason(stop),
+            duration_seconds=self._value(data, "duration_seconds", (int, float), where),
+            error=self._value(data, "error", (str, type(None)), where),
+            tool_call_limit_hit=self._value(data, "tool_call_limit_hit", bool, where),
+            error_type=self._value(data, "error_type", (str, type(None)), where, default=None),
+            index=index if isinstance(index, int) else position + 1,
+            take=take if isinstance(take, int) else 1,
+            limit=limit if isinstance(limit, str) else None,
+            status=status if isinstance(status, int) else None,
+        )
+
+    def _run(self, value: Any, where: str) -> RunOutput | None:
+        if value is None:
+            return None
+        data = self._mapping(value, where)
+        try:
+            return RunOutput.from_dict(data)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            reason = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
+            self._refuse(f"{where} cannot be read ({reason}); the file is damaged")
+
+    def _score(self, value: Any, where: str) -> Score | None:
+        if value is None:
+            return None
+        data = self._mapping(value, where)
+        try:
+            return Score(
+                value=self._value(data, "value", (int, float), where),
+                passed=self._value(data, "passed", bool, where),
+                reason=data.get("reason"),
+                detail=data.get("detail"),
+            )
+        except (TypeError, ValueError) as error:
+            if isinstance(error, BaselineError):
+                raise
+            self._refuse(f"{where}: {error}; the file is damaged")
