@@ -59,6 +59,8 @@ def test_every_command_of_the_pages_exists(page: str, line: str) -> None:
             if word.startswith("-"):
                 assert word.split("=")[0] in options(command), f"{page}: {line}"
                 continue
+            if word.isupper():
+                return  # a placeholder for any command
             found = command.get_command(context, word.rstrip(",.;:"))
             assert found is not None, f"{page}: {line}"
             command = found

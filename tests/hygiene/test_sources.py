@@ -20,6 +20,11 @@ LONG_CLASSES: dict[str, str] = {}
 AMBIGUOUS_WIDTH = "·●○■▲…×"
 """Drawn one or two cells wide, depending on the terminal, so no string that reaches the screen may have one."""
 
+NOT_FOR_THE_SCREEN = {
+    "core/rollgrid/models/local/sources.py": "looks for the mark with which uv starts its error messages",
+}
+"""Modules whose strings may hold such a character, each with the reason."""
+
 MODULES = product_modules()
 
 
@@ -82,7 +87,7 @@ def test_no_string_holds_a_character_of_uncertain_width(path: Path) -> None:
         for character in AMBIGUOUS_WIDTH
         if character in node.value
     ]
-    assert not found
+    assert not found or NOT_FOR_THE_SCREEN.get(name_of(path))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

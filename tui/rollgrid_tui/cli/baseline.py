@@ -1,6 +1,5 @@
 """`rollgrid baseline` and `rollgrid diff`: runs pinned as files, and two of them compared."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,11 @@ from rollgrid_tui.cli.common import (
     open_reader,
     rate,
     table,
+    wait,
 )
 
 if TYPE_CHECKING:
-    from rollgrid.environments import EnvironmentRunResult
+    from rollgrid.environments import EnvironmentDiff, EnvironmentRunResult
 
 SKIPPED_FOLDERS = {"node_modules", "site-packages", "__pycache__", "dist", "build"}
 LARGEST_BASELINE = 1 << 28
@@ -98,19 +98,17 @@ def show_command(file: Path, as_json: bool) -> None:
 @common_options()
 @click.pass_obj
 def diff_command(settings: Settings, a: str, b: str, as_json: bool) -> int:
-    """Compare B with its baseline A: each is a run or a baseline file. Exit code 1 when a task got worse."""
+    """Compare B with its baseline A: each is a run or a baseline file. Exit code 1 when a task's rate fell."""
     baseline, current = load_either(settings, a), load_either(settings, b)
     compared = diff_results(current, baseline)
-    told = compared.to_dict()
     if as_json:
-        emit_json(told)
+        emit_json(compared.to_dict())
     else:
         emit(str(compared))
-    regressed = any(task.get("status") == "regressed" for task in told.get("tasks", []))
-    return 1 if regressed else 0
+    return 1 if compared.regressed else 0
 
 
-def diff_results(current: "EnvironmentRunResult", baseline: "EnvironmentRunResult") -> Any:
+def diff_results(current: "EnvironmentRunResult", baseline: "EnvironmentRunResult") -> "EnvironmentDiff":
     """`current` against `baseline`; one line when they do not come from the same environment."""
     from rollgrid.environments import MismatchError
 
@@ -125,7 +123,7 @@ def load_run(settings: Settings, run: str) -> "EnvironmentRunResult":
     from rollgrid.environments.from_log import result_from_log
 
     path = settings.log_path()
-    return result_from_log(path, asyncio.run(_resolve(path, run)))
+    return result_from_log(path, wait(_resolve(path, run)))
 
 
 async def _resolve(path: Path, run: str) -> str:

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,13 @@ import click
 from rollgrid.errors import RollgridError, RunError
 
 if TYPE_CHECKING:
-    from rollgrid.config import Config
     from rollgrid.store.reader import LogReader
+
+    from rollgrid.config import Config
     from rollgrid.store.rows import RunRow
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class CommandError(RollgridError):
@@ -123,6 +125,13 @@ def emit(text: str) -> None:
     from rollgrid.text import clean_block
 
     click.echo(clean_block(text))
+
+
+def wait(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end. asyncio is imported here, since `--help` of every command would pay for it."""
+    import asyncio
+
+    return asyncio.run(work)
 
 
 def on_a_terminal() -> bool:

@@ -1,6 +1,5 @@
 """`rollgrid pause`, `cancel` and `retry`: steer a run from the shell, through the log."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from rollgrid_tui.cli.common import (
     find_run,
     json_option,
     open_reader,
+    wait,
 )
 
 ANSWER_SECONDS = 10.0
@@ -58,7 +58,7 @@ def retry_command(
     """
     if (task is None) != (attempt is None):
         raise CommandError("retry takes a TASK together with an ATTEMPT", "Or neither, for all that failed.")
-    asyncio.run(_retry(settings, run, task, attempt, signature, as_json=as_json))
+    wait(_retry(settings, run, task, attempt, signature, as_json=as_json))
 
 
 async def _retry(
@@ -93,12 +93,13 @@ def task_index(tasks: "list[Any]", text: str) -> int:
 
 def steer(settings: Settings, run: str, command: str, args: dict[str, Any], *, as_json: bool) -> None:
     """Post a command to a live run and wait for its answer."""
-    asyncio.run(_steer(settings.log_path(), run, command, args, as_json=as_json))
+    wait(_steer(settings.log_path(), run, command, args, as_json=as_json))
 
 
 async def _steer(path: Path, run: str, command: str, args: dict[str, Any], *, as_json: bool) -> None:
-    from rollgrid.runner.machine import author
     from rollgrid.store.commands import post_command, wait_for_answer
+
+    from rollgrid.runner.machine import author
 
     async with open_reader(path) as reader:
         row = await find_run(reader, run)

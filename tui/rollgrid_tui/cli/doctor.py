@@ -1,6 +1,5 @@
 """`rollgrid doctor`: what works here and what does not, one line each."""
 
-import asyncio
 import importlib.util
 import locale
 import os
@@ -14,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from rollgrid.errors import RollgridError
-from rollgrid_tui.cli.common import Settings, common_options, emit, emit_json, json_option, open_reader
+from rollgrid_tui.cli.common import Settings, common_options, emit, emit_json, json_option, open_reader, wait
 
 PACKAGES = ("openai", "textual", "pydantic", "aiosqlite", "orjson", "click")
 ENDPOINT_SECONDS = 5.0
@@ -104,7 +103,7 @@ def log_health(settings: Settings) -> Finding:
         if not os.access(folder, os.W_OK):
             return Finding("log", "bad", f"{path} is not there and {folder} cannot be written; use --log PATH")
         return Finding("log", "ok", f"{path}, not there yet; the first run makes it")
-    count = asyncio.run(_count_runs(path))
+    count = wait(_count_runs(path))
     others = path.stat().st_mode & 0o077
     if others:
         return Finding("log", "note", f"{path}, {count} runs; others can read it: chmod 600 {path}")
@@ -122,7 +121,7 @@ def endpoint() -> Finding:
     url = os.environ.get("OPENAI_BASE_URL") or "the openai package's default endpoint"
     if not os.environ.get("OPENAI_API_KEY"):
         return Finding("endpoint", "note", f"OPENAI_API_KEY is not set, so {url} was not asked")
-    return asyncio.run(_ask(url))
+    return wait(_ask(url))
 
 
 async def _ask(url: str) -> Finding:

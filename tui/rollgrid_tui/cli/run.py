@@ -13,6 +13,7 @@ from rollgrid_tui.cli.common import (
     emit_json,
     json_option,
     on_a_terminal,
+    wait,
 )
 from rollgrid_tui.cli.watch import open_dashboard
 
@@ -118,10 +119,8 @@ def resume_command(
 
     Only attempts that are missing, unscored or superseded are run. A run whose environment has changed is refused.
     """
-    import asyncio
-
     mode = Mode(headless=headless, detach=detach, as_json=as_json)
-    row = asyncio.run(_find(settings, run))
+    row = wait(_find(settings, run))
     if row.alive and row.state == "paused":
         from rollgrid_tui.cli.control import steer
 

@@ -1,6 +1,5 @@
 """`rollgrid runs`: what the log holds, newest first."""
 
-import asyncio
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from rollgrid_tui.cli.common import (
     rate,
     span,
     table,
+    wait,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def runs_command(settings: Settings, limit: int, as_json: bool) -> None:
     """List the runs of the log, newest first."""
     path = settings.log_path()
-    rows = asyncio.run(read_runs(path, limit)) if path.exists() else []
+    rows = wait(read_runs(path, limit)) if path.exists() else []
     if as_json:
         emit_json({"log": str(path), "runs": [run_facts(row) for row in rows]})
     elif rows:

@@ -1,6 +1,5 @@
 """`rollgrid show`: a run, a task or one attempt as text, or as JSON for programs."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from rollgrid_tui.cli.common import (
     rate,
     span,
     table,
+    wait,
 )
 from rollgrid_tui.cli.control import task_index
 from rollgrid_tui.cli.runs import run_facts
@@ -25,6 +25,7 @@ from rollgrid_tui.cli.transcript import transcript_text
 
 if TYPE_CHECKING:
     from rollgrid.store.reader import LogReader
+
     from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
 
 REASON_CELLS = 72
@@ -52,7 +53,7 @@ def show_command(
 
     RUN is an id, the beginning of one, or "last". TASK is a task's id, ATTEMPT its number from 1.
     """
-    asyncio.run(_show(settings, run, task, attempt, take, errors=errors, as_json=as_json))
+    wait(_show(settings, run, task, attempt, take, errors=errors, as_json=as_json))
 
 
 async def _show(

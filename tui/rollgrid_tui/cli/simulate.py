@@ -1,12 +1,10 @@
 """`rollgrid simulate`: a model API on this machine that answers, delays and fails as told."""
 
-import asyncio
-import signal
 from typing import TYPE_CHECKING
 
 import click
 
-from rollgrid_tui.cli.common import common_options, emit
+from rollgrid_tui.cli.common import common_options, emit, wait
 
 if TYPE_CHECKING:
     from rollgrid.testing.server import SimulatedServer
@@ -34,10 +32,13 @@ def simulate_command(port: int, host: str, spec: str, life: float | None, allow_
 
         emit(table(("key", "default", "meaning"), describe()))
         return
-    asyncio.run(_serve(spec, host, port, life, allow_remote=allow_remote))
+    wait(_serve(spec, host, port, life, allow_remote=allow_remote))
 
 
 async def _serve(spec: str, host: str, port: int, life: float | None, *, allow_remote: bool) -> None:
+    import asyncio
+    import signal
+
     from rollgrid.testing.server import serve
 
     serving = asyncio.create_task(

@@ -1,6 +1,5 @@
 """`rollgrid watch`: the dashboard on one run, and what is said when it is left."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from rollgrid_tui.cli.common import (
     on_a_terminal,
     open_reader,
     rate,
+    wait,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def watch_command(settings: Settings, run: str | None) -> None:
     RUN is an id, the beginning of one, or "last".
     """
     need_a_terminal("rollgrid show prints a run as text")
-    run_id = asyncio.run(_resolve(settings.log_path(), run or "last"))
+    run_id = wait(_resolve(settings.log_path(), run or "last"))
     open_dashboard(settings, run_id)
 
 
@@ -60,7 +60,7 @@ def open_dashboard(settings: Settings, run_id: str | None) -> None:
 
 def say_how_to_come_back(path: Path, run_id: str, *, explicit_log: bool) -> None:
     if path.exists():
-        row = asyncio.run(_read(path, run_id))
+        row = wait(_read(path, run_id))
         emit(farewell(row, path if explicit_log else None))
 
 
