@@ -5,8 +5,8 @@ fold of the events and can be rebuilt from them. Events are validated where they
 works on the projection and never validates.
 
 Keys: `run_id`, then `task` (0-based position in the run's task list), `attempt` (1-based, up to k) and `take`
-(1-based: the first time this attempt is run is take 1; each retry or resume of it is a further take. At most one take of
-an attempt counts, the newest that was not superseded).
+(1-based: the first time this attempt is run is take 1; each retry or resume of it is a further take. At most one take
+of an attempt counts, the newest that was not superseded).
 """
 
 from typing import Annotated, Any, Literal

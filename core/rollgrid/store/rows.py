@@ -60,7 +60,7 @@ class RunRow(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    index: int
+    index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     id: str
     metadata: dict[str, Any]
 

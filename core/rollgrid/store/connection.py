@@ -1,0 +1,93 @@
+"""Connections to the log."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from urllib.parse import quote
+
+import aiosqlite
+
+from rollgrid.errors import LogError
+
+BUSY_SECONDS = 5.0
+"""How long a statement waits for another process's lock."""
+
+BOOLEAN = "rollgrid_boolean"
+"""Name of the column converter that makes Python booleans of 0 and 1: `SELECT x AS "x [rollgrid_boolean]"`."""
+
+sqlite3.register_converter(BOOLEAN, b"1".__eq__)
+
+
+def connect_uri(path: Path, mode: str) -> str:
+    """The URI for `sqlite3.connect(..., uri=True)`. `mode`: `rw` or `ro`.
+
+    A log in a folder where nothing can be written (an archive, say) has no room for WAL's shared memory. When no
+    writer can be at it either, it is read as the unchanging file that it is.
+    """
+    uri = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}"
+    if mode == "ro" and not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
+        uri += "&immutable=1"
+    return uri
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """A plain connection in autocommit mode, for work off the event loop."""
+    return sqlite3.connect(
+        connect_uri(path, mode),
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_SECONDS,
+        detect_types=sqlite3.PARSE_COLNAMES,
+    )
+
+
+async def connect_async(path: Path, mode: str) -> aiosqlite.Connection:
+    """A connection in autocommit mode that the caller closes. `mode`: `rw` or `ro`."""
+    connection = await aiosqlite.connect(
+        connect_uri(path, mode),
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_SECONDS,
+        detect_types=sqlite3.PARSE_COLNAMES,
+    )
+    if mode == "rw":
+        try:
+            await connection.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            await connection.close()
+            raise
+    return connection
+
+
+@contextlib.asynccontextmanager
+async def short_write(path: Path) -> AsyncGenerator[aiosqlite.Connection]:
+    """One write transaction on a connection of its own. `LogError` when the log cannot be written."""
+    try:
+        connection = await connect_async(path, "rw")
+        try:
+            await connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                await connection.rollback()
+                raise
+            await connection.commit()
+        finally:
+            await connection.close()
+    except sqlite3.Error as error:
+        raise LogError(f"the log {path} cannot be written: {error}") from error
+
+
+@contextlib.asynccontextmanager
+async def short_read(path: Path) -> AsyncGenerator[aiosqlite.Connection]:
+    """A connection of its own for a few reads. `LogError` when the log cannot be read."""
+    try:
+        connection = await connect_async(path, "ro")
+        try:
+            yield connection
+        finally:
+            await connection.close()
+    except sqlite3.Error as error:
+        raise LogError(f"the log {path} cannot be read: {error}") from error
