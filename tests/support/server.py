@@ -1,10 +1,11 @@
 """The simulated server for tests: in this process, or in a child."""
 
+import asyncio
 import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,13 @@ async def running_server(spec: str = "", **kw: Any) -> AsyncGenerator[SimulatedS
     """A server on the test's own event loop. Keywords are those of `SimulatedServer`."""
     async with SimulatedServer(spec, **kw) as server:
         yield server
+
+
+async def stats_when(server: SimulatedServer, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The server's figures once `holds` says so of them; the test's own timeout bounds the wait."""
+    while not holds(stats := server.stats()):  # noqa: ASYNC110 - it happens in the kernel and in other programs
+        await asyncio.sleep(0.005)
+    return stats
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """One connection: bytes to requests, replies to bytes, timers between them."""
 
 import asyncio
+import socket
+import struct
 from dataclasses import dataclass
 from typing import cast
 
@@ -145,6 +147,8 @@ class Connection(asyncio.Protocol):
             self._backend.kinds[reply.kind] += 1
         elif reply.ending == "drop":
             self._finish(reply.kind)
+            # Without lingering the kernel sends a reset, not an orderly end.
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             transport.abort()
         elif reply.events is not None:
             self._start_stream(reply, reply.events, request)
