@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -178,7 +178,7 @@ class Terminal:
 
 
 @contextmanager
-def terminal(shell: Shell, columns: int = 80, lines: int = 24) -> Iterator[Terminal]:
+def terminal(shell: Shell, columns: int = 80, lines: int = 24) -> Generator[Terminal]:
     opened = Terminal(shell, columns, lines)
     try:
         yield opened

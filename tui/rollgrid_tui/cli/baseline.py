@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rollgrid.errors import RollgridError
 from rollgrid_tui.cli.common import (
     CommandError,
     Settings,
@@ -22,6 +23,7 @@ from rollgrid_tui.cli.common import (
 if TYPE_CHECKING:
     from rollgrid.environments import EnvironmentDiff, EnvironmentRunResult
 
+SIMULATED_NOTE = "SIMULATED: these answers are made up, no model was asked\n"
 SKIPPED_FOLDERS = {"node_modules", "site-packages", "__pycache__", "dist", "build"}
 LARGEST_BASELINE = 1 << 28
 
@@ -86,9 +88,9 @@ def show_command(file: Path, as_json: bool) -> None:
     """Print the grid of a baseline FILE."""
     result = load_file(file)
     if as_json:
-        emit_json({"file": str(file), "summary": result.summary()})
+        emit_json({"file": str(file), "simulated": is_simulated(result), "summary": result.summary()})
     else:
-        emit(str(result))
+        emit(SIMULATED_NOTE + str(result) if is_simulated(result) else str(result))
 
 
 @click.command("diff", epilog="Example: rollgrid diff baselines/arithmetic.json last")
@@ -112,10 +114,16 @@ def diff_results(current: "EnvironmentRunResult", baseline: "EnvironmentRunResul
     """`current` against `baseline`; one line when they do not come from the same environment."""
     from rollgrid.environments import MismatchError
 
+    if is_simulated(current) != is_simulated(baseline):
+        raise CommandError("one side is simulated and the other is real", "Made-up answers compare with nothing.")
     try:
         return current.diff(baseline)
     except MismatchError as error:
         raise CommandError(str(error), "Compare runs of one environment.") from error
+
+
+def is_simulated(result: "EnvironmentRunResult") -> bool:
+    return result.about.get("model_kind") == "simulated"
 
 
 def load_run(settings: Settings, run: str) -> "EnvironmentRunResult":
@@ -137,12 +145,12 @@ def load_file(path: Path) -> "EnvironmentRunResult":
 
     try:
         return EnvironmentRunResult.load(path)
+    except RollgridError:
+        raise
     except FileNotFoundError:
         raise CommandError(f"no such file: {path}", "rollgrid baseline list shows the files there are.") from None
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror or error}", "Name a baseline file.") from error
-    except ValueError as error:
-        raise CommandError(f"{path}: {error}", "Name a file that rollgrid baseline save wrote.") from error
 
 
 def load_either(settings: Settings, text: str) -> "EnvironmentRunResult":
@@ -173,7 +181,7 @@ def _if_baseline(path: Path) -> "EnvironmentRunResult | None":
         return None
     try:
         return load_file(path)
-    except CommandError as error:
+    except RollgridError as error:
         click.echo(f"rollgrid: passed over: {error.message}", err=True)
         return None
 

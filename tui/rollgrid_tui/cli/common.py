@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,7 +147,7 @@ def open_reader(path: Path) -> "AbstractAsyncContextManager[LogReader]":
 
 
 @asynccontextmanager
-async def _reader(path: Path) -> "AsyncIterator[LogReader]":
+async def _reader(path: Path) -> "AsyncGenerator[LogReader]":
     from rollgrid.store.reader import LogReader
 
     reader = await LogReader.open(path)

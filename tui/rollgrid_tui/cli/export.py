@@ -1,10 +1,14 @@
 """`rollgrid export`: training data out of a run or a baseline file."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rollgrid_tui.cli.common import CommandError, Settings, common_options, emit, emit_json, json_option
+
+if TYPE_CHECKING:
+    from rollgrid.environments import EnvironmentRunResult
 
 
 @click.group("export", epilog="Example: rollgrid export sft last train.jsonl")
@@ -22,9 +26,8 @@ def export_command() -> None:
 def sft_command(settings: Settings, run: str, file: Path, everything: bool, as_json: bool) -> None:
     """Write one conversation a line, as {"messages": [...]}, from RUN (or a baseline file) to FILE."""
     from rollgrid.environments import to_sft_jsonl
-    from rollgrid_tui.cli.baseline import load_either
 
-    result = load_either(settings, run)
+    result = _load(settings, run)
     try:
         report = to_sft_jsonl(result, file, only_passed=not everything)
     except OSError as error:
@@ -41,14 +44,22 @@ def sft_command(settings: Settings, run: str, file: Path, everything: bool, as_j
 def preferences_command(settings: Settings, run: str, file: Path, as_json: bool) -> None:
     """Write pairs of a passing and a failing attempt of one task, as chosen and rejected."""
     from rollgrid.environments import to_preference_jsonl
-    from rollgrid_tui.cli.baseline import load_either
 
-    result = load_either(settings, run)
+    result = _load(settings, run)
     try:
         report = to_preference_jsonl(result, file)
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error.strerror or error}", "Choose another place.") from error
     _tell(report, file, as_json=as_json)
+
+
+def _load(settings: Settings, run: str) -> "EnvironmentRunResult":
+    from rollgrid_tui.cli.baseline import is_simulated, load_either
+
+    result = load_either(settings, run)
+    if is_simulated(result):
+        click.echo("rollgrid: SIMULATED: this run's answers are made up, no model was asked.", err=True)
+    return result
 
 
 def _tell(report: object, file: Path, *, as_json: bool) -> None:

@@ -4,13 +4,14 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rollgrid_tui.cli.baseline import SIMULATED_NOTE, diff_results, is_simulated, load_file
 from rollgrid_tui.cli.common import emit, emit_json, one_line, rate, span
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def run_headless(request: "RunRequest", *, as_json: bool, baseline: Path | None 
             )
         )
     progress.close()
-    emit(str(outcome.result))
+    emit(SIMULATED_NOTE + str(outcome.result) if is_simulated(outcome.result) else str(outcome.result))
     comparison = _compare(outcome, baseline) if baseline is not None else None
     if comparison is not None:
         emit(f"\n{comparison}")
@@ -55,6 +56,8 @@ def outcome_facts(outcome: "SessionOutcome") -> dict[str, Any]:
         "state": outcome.state,
         "stopped_early": outcome.stopped_early,
         "exit_code": outcome.exit_code,
+        "model": outcome.result.about.get("model"),
+        "model_kind": outcome.result.about.get("model_kind"),
         "summary": outcome.result.summary(),
     }
 
@@ -73,13 +76,11 @@ def why_not_done(outcome: "SessionOutcome") -> str:
 
 
 def _compare(outcome: "SessionOutcome", baseline: Path) -> Any:
-    from rollgrid_tui.cli.baseline import diff_results, load_file
-
     return diff_results(outcome.result, load_file(baseline))
 
 
 @contextmanager
-def prints_on_stderr() -> Iterator[None]:
+def prints_on_stderr() -> Generator[None]:
     """While this is open, whatever writes to stdout lands on stderr, also from C code and child processes."""
     sys.stdout.flush()
     try:
