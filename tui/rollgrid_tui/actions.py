@@ -163,7 +163,8 @@ ACTIONS: tuple[Action, ...] = (
     # -- everywhere
     Action("app.help", "help", ("question_mark", "f1"), "help", "Every key of this screen", hint="help"),
     Action("app.commands", "command_palette", ("colon", "ctrl+p"), "commands", "Reach every action by its name"),
-    Action("app.theme", "theme", (), "theme", "Dark, light, or the terminal's own colours"),
+    Action("app.suspend", "suspend_process", ("ctrl+z",), "suspend", "Go to the shell; fg comes back"),
+    Action("app.theme", "next_theme", (), "theme", "Dark, light, or the terminal's own colours"),
     Action("app.quit", "leave", ("q", "ctrl+c", "ctrl+q"), "quit", "Quit the dashboard; a run goes on", hint="quit"),
 )
 

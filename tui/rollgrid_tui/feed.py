@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from textual.message import Message
 
@@ -24,6 +24,7 @@ RUNS_SECONDS = 1.0
 KEPT_BODIES = 8
 
 Transcript = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class Reader(Protocol):
@@ -33,6 +34,7 @@ class Reader(Protocol):
     async def runs(self, limit: int = 200) -> list[RunRow]: ...
     async def run(self, run_id: str) -> RunRow | None: ...
     async def tasks(self, run_id: str) -> list[TaskRow]: ...
+    async def task_text(self, run_id: str, task: int) -> tuple[str, Any]: ...
     async def attempts(self, run_id: str, after_seq: int = 0) -> list[AttemptRow]: ...
     async def transcript(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
     async def live(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
@@ -52,7 +54,7 @@ class LogChanged(Message, bubble=False):
 
 
 class Feed:
-    """One poller. Screens say what they need (`follow`, `watch_live`, `want_runs`); `notify` is called after changes."""
+    """One poller. Screens say what they need (`follow`, `watch_live`, `want_runs`); `notify` follows every change."""
 
     def __init__(
         self,
@@ -143,6 +145,23 @@ class Feed:
             self._bodies.popitem(last=False)
         return body
 
+    def has_transcript(self, task: int, attempt: int, take: int) -> bool:
+        return (self.run_id or "", task, attempt, take) in self._bodies
+
+    async def read(self, reading: Awaitable[T]) -> T | None:
+        """Wait for a read; a log that cannot be read becomes the `fault`, and None comes back."""
+        try:
+            return await reading
+        except (RollgridError, sqlite3.Error, OSError, ValueError) as error:
+            self.fault = error.message if isinstance(error, RollgridError) else f"the log cannot be read: {error}"
+            return None
+
+    async def task_text(self, task: int) -> tuple[str, Any]:
+        """A task's prompt and what is expected of the answer."""
+        if self._reader is None or self.run_id is None:
+            return "", None
+        return await self._reader.task_text(self.run_id, task)
+
     async def post(self, command: str, args: dict[str, Any] | None = None) -> None:
         """Ask the followed run's runner for something. Raises `RollgridError` when the log cannot be written."""
         if self.run_id is not None:
@@ -215,7 +234,8 @@ class Feed:
             or (self.runs.any_live and now - self._runs_at >= ALIVE_SECONDS)
         ):
             self._runs_old, self._runs_at = False, now
-            fresh |= self.runs.apply(await reader.runs()) or not self.runs.version
+            first = not self.runs.loaded
+            fresh |= self.runs.apply(await reader.runs()) or first
         return fresh
 
     async def _read_run(self, reader: Reader, *, rows: bool) -> bool:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from rollgrid.config import CONFIG_FILE, ConfigError, project_root
+from rollgrid.config import CONFIG_FILE, ConfigError
+from rollgrid.store.paths import project_folder
 
 THEME_NAMES = ("auto", "dark", "light", "terminal")
 LOCAL_FPS = 10.0
@@ -60,7 +61,7 @@ class Settings:
 
 
 def _dashboard_table(start: Path | None) -> tuple[dict[str, Any], str]:
-    root = project_root(start)
+    root = project_folder(start)
     for name, path in ((CONFIG_FILE, ("dashboard",)), ("pyproject.toml", ("tool", "rollgrid", "dashboard"))):
         file = root / name
         if not file.is_file():

@@ -42,18 +42,43 @@ BODY = 2
 """Columns that a section's content is set in from its heading."""
 
 
-def attempt_blocks(row: AttemptRow | None, transcript: JsonDict | None, *, live: bool = False) -> list[Block]:
+def attempt_blocks(
+    row: AttemptRow | None,
+    transcript: JsonDict | None,
+    *,
+    live: bool = False,
+    prompt: str = "",
+    expected: Any = None,
+) -> list[Block]:
     """Everything that is known of an attempt: what was said and done, then the verdict, the error, usage and timing.
 
-    `transcript` is a stored body, or the snapshot of a running attempt; None when there is none.
+    `transcript` is a stored body, or the snapshot of a running attempt; None when there is none. `prompt` stands in for
+    a conversation that has not begun.
     """
-    return [*conversation(transcript), *verdict(row, transcript), *figures(row, transcript, live=live)]
+    talk = conversation(transcript)
+    if not talk and prompt:
+        talk = section("user", Block(Kind.text, prompt, indent=BODY))
+    if row is None:
+        return [*talk, *expected_blocks(expected)]
+    return [*talk, *verdict(row, transcript), *expected_blocks(expected), *figures(row, transcript, live=live)]
+
+
+def pane_blocks(row: AttemptRow | None, transcript: JsonDict | None, prompt: str = "") -> list[Block]:
+    """The attempt in brief: verdict first, then what was said without the system prompt."""
+    talk = conversation(transcript, system=False)
+    if not talk and prompt:
+        talk = section("user", Block(Kind.text, prompt, indent=BODY))
+    return [*verdict(row, transcript), *talk]
+
+
+def expected_blocks(expected: Any) -> list[Block]:
+    return [] if expected is None else section("expected", Block(Kind.quiet, _pretty(expected), indent=BODY))
 
 
 # -- what was said and done
 
 
-def conversation(transcript: JsonDict | None) -> list[Block]:
+def conversation(transcript: JsonDict | None, *, system: bool = True) -> list[Block]:
     if transcript is None:
         return []
     blocks: list[Block] = []
@@ -63,6 +88,8 @@ def conversation(transcript: JsonDict | None) -> list[Block]:
     messages = _dicts(transcript.get("messages"))
     for message in messages:
         role = _text(message.get("role")) or "message"
+        if not system and role in {"system", "developer"}:
+            continue
         if message.get("reasoning"):
             reasoned = True
             blocks += section("reasoning", Block(Kind.quiet, _text(message["reasoning"]), indent=BODY))
@@ -256,4 +283,4 @@ def _pretty(value: Any) -> str:
         return str(value)
 
 
-__all__ = ["Block", "Cell", "Kind", "attempt_blocks", "conversation", "figures", "outcome", "section", "verdict"]
+__all__ = ["Block", "Kind", "attempt_blocks", "conversation", "outcome", "pane_blocks", "section", "verdict"]

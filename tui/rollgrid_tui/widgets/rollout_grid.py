@@ -64,6 +64,8 @@ class RolloutGrid(ScrollView, can_focus=True):
         self.glyphs = glyphs
         self.rows_rendered = 0
         """Rows that were drawn because no strip was kept; tests count them."""
+        self.empty_text = ""
+        """What to say when there is no row."""
         self._first_column = 0
         self._shape = lay_out(80, 1, 0)
         self._clean_labels: dict[int, str] = {}
@@ -188,6 +190,9 @@ class RolloutGrid(ScrollView, can_focus=True):
             return self._header_row(width)
         place = y - HEADER + self.scroll_offset.y
         if place >= len(self.view.order):
+            if y == HEADER + 1 and not self.view.order:
+                text = Segment(f"  {self.empty_text}", self._style("grid--quiet"))
+                return Strip([text]).adjust_cell_length(width, self.rich_style)
             return Strip.blank(width, self.rich_style)
         task = self.view.order[place]
         cursor = self.cursor[1] if task == self.cursor[0] else 0

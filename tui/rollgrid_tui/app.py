@@ -1,0 +1,64 @@
+"""The door to the dashboard. Textual is imported only once it opens, after what it reads at import is set."""
+
+import getpass
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rollgrid_tui.glyphs import wants_ascii
+from rollgrid_tui.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardExit:
+    """Which run was shown last, its state then, and whether a runner still works on it."""
+
+    run_id: str | None
+    run_state: str | None
+    alive: bool
+
+
+def run_dashboard(
+    log_path: Path, *, run_id: str | None = None, ascii: bool = False, fps: float | None = None
+) -> DashboardExit:
+    """Show the log full-screen until it is left. Raises `RollgridError`, one line, for settings it cannot follow.
+
+    `ascii` forces the ASCII glyphs; else the terminal and the settings decide. `fps` overrides how often a second the
+    log is looked at.
+    """
+    settings = Settings.load()
+    # Nothing here is worth moving on its own: over SSH every frame is bytes, and locally it is unrest.
+    os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    os.environ["TEXTUAL_SMOOTH_SCROLL"] = "0"
+    environ = dict(os.environ)
+
+    from rollgrid.store.commands import post_command
+    from rollgrid.store.reader import LogReader
+
+    from rollgrid_tui.dashboard import Dashboard
+    from rollgrid_tui.feed import Feed
+    from rollgrid_tui.keymap import Keymap
+    from rollgrid_tui.theme import choose
+
+    feed = Feed(
+        log_path,
+        open_reader=LogReader.open,
+        post_command=post_command,
+        author=getpass.getuser(),
+        fps=fps if fps is not None else settings.fps,
+    )
+    in_ascii = ascii or (wants_ascii(environ) if settings.ascii is None else settings.ascii)
+    app = Dashboard(
+        feed,
+        keymap=Keymap(settings.keys),
+        theme_name=choose(settings.theme, environ),
+        ascii=in_ascii,
+        run_id=run_id,
+    )
+    app.run()
+    run = feed.run.run if feed.run is not None else None
+    return DashboardExit(
+        run.run_id if run is not None else run_id,
+        run.effective_state if run is not None else None,
+        run.alive if run is not None else False,
+    )

@@ -1,0 +1,114 @@
+"""The application: which screen is up, and what all of them share."""
+
+import asyncio
+import signal
+from typing import ClassVar
+
+from textual import work
+from textual.app import App
+
+from rollgrid_tui import theme
+from rollgrid_tui.feed import Feed, LogChanged
+from rollgrid_tui.glyphs import glyphs
+from rollgrid_tui.keymap import Keymap, bindings
+from rollgrid_tui.palette import ActionProvider
+from rollgrid_tui.screens.attempt import AttemptScreen
+from rollgrid_tui.screens.base import FeedScreen
+from rollgrid_tui.screens.help import HelpScreen
+from rollgrid_tui.screens.run import RunScreen
+from rollgrid_tui.screens.runs import RunsScreen
+from rollgrid_tui.state.run_view import RunView
+from rollgrid_tui.widgets.plain_scrollbar import use_plain_scroll_bars
+
+
+class Dashboard(App[None], inherit_bindings=False):
+    """A view of one log. It never touches a run: what it wants of one, it asks through the log."""
+
+    CSS_PATH = "dashboard.tcss"
+    TITLE = "rollgrid"
+    COMMANDS: ClassVar = {ActionProvider}
+    BINDINGS = bindings("app")
+    ENABLE_COMMAND_PALETTE = True
+    ALLOW_SELECT = False
+
+    def __init__(
+        self, feed: Feed, *, keymap: Keymap, theme_name: str = "dark", ascii: bool = False, run_id: str | None = None
+    ) -> None:
+        super().__init__()
+        self.feed = feed
+        self.keymap = keymap
+        self.glyphs = glyphs(ascii=ascii)
+        self.first_run = run_id
+        for each in theme.THEMES.values():
+            self.register_theme(each)
+        self.theme = theme.THEMES[theme_name].name
+        feed.notify = self._notify
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return dict(theme.DEFAULTS)
+
+    def on_mount(self) -> None:
+        use_plain_scroll_bars()
+        self.set_keymap(self.keymap.for_textual())
+        self._leave_on_signals()
+        self.push_screen(RunsScreen())
+        if self.first_run is not None:
+            self.open_run(self.first_run)
+        self._poll()
+
+    @work(exit_on_error=True)
+    async def _poll(self) -> None:
+        await self.feed.poll_forever()
+
+    def _notify(self) -> None:
+        self.post_message(LogChanged())
+
+    def on_log_changed(self) -> None:
+        screen = self.screen
+        if isinstance(screen, FeedScreen) and screen.is_mounted:
+            screen.log_changed()
+
+    def _leave_on_signals(self) -> None:
+        """A lost connection or a polite kill ends the dashboard in order, with the terminal as it was."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, self.exit)
+            except (NotImplementedError, RuntimeError, ValueError):
+                return  # Not the main thread, as in tests: signals are somebody else's.
+
+    # -- screens
+
+    def open_run(self, run_id: str) -> None:
+        self.push_screen(RunScreen(run_id, self.feed.follow(run_id)))
+
+    def open_runs(self) -> None:
+        """Back to the list of runs, which is always below."""
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
+
+    def open_attempt(self, task: int, attempt: int) -> None:
+        view: RunView | None = self.feed.run
+        if view is not None:
+            self.push_screen(AttemptScreen(view, task, attempt))
+
+    def close_attempt(self, task: int, attempt: int) -> None:
+        """Back to the grid, with the cursor where the reading ended."""
+        self.pop_screen()
+        screen = self.screen
+        if isinstance(screen, RunScreen):
+            screen.go_to(task, attempt)
+
+    # -- actions
+
+    def action_help(self) -> None:
+        screen = self.screen
+        if isinstance(screen, FeedScreen):
+            self.push_screen(HelpScreen(screen.SCOPES, self.keymap, self.glyphs))
+
+    def action_next_theme(self) -> None:
+        names = [each.name for each in theme.THEMES.values()]
+        self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
+
+    def action_leave(self) -> None:
+        self.exit()

@@ -1,0 +1,110 @@
+"""What every screen has: the feed, the glyphs, banners, and a status bar with the keys that matter here."""
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.content import Content
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widget import Widget
+
+from rollgrid_tui.actions import in_scope
+from rollgrid_tui.widgets.bar import Bar
+from rollgrid_tui.widgets.words import SIMULATED, join, plain, storm_line
+
+if TYPE_CHECKING:
+    from rollgrid.store.rows import RunRow
+    from rollgrid_tui.dashboard import Dashboard
+
+SAID_SECONDS = 6.0
+
+
+class StatusBar(Bar):
+    """Where one is on the left, keys on the right; for a few seconds what was just done or asked."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="status")
+        self._place: tuple[Content, Content] = (Content(""), Content(""))
+        self._said: Content | None = None
+        self._timer: Timer | None = None
+
+    def rest(self, left: Content, right: Content) -> None:
+        self._place = (left, right)
+        self._draw()
+
+    def say(self, text: str, style: str = "$warn", seconds: float = SAID_SECONDS) -> None:
+        """`text` is clean already."""
+        self._said = plain(text, style)
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(seconds, self.hush)
+        self._draw()
+
+    def hush(self) -> None:
+        self._said = None
+        self._draw()
+
+    def _draw(self) -> None:
+        left, right = self._place
+        self.show(self._said if self._said is not None else left, right)
+
+
+class FeedScreen(Screen[None]):
+    """A screen that shows what the feed has. `sync` draws everything, `log_changed` what is new."""
+
+    AUTO_FOCUS = ""
+    SCOPES: ClassVar[tuple[str, ...]] = ()
+    """The scopes of the actions that work here, innermost first."""
+
+    @property
+    def dashboard(self) -> "Dashboard":
+        return cast("Dashboard", self.app)  # pyright: ignore[reportUnknownMemberType]
+
+    def on_screen_resume(self) -> None:
+        self.sync()
+
+    def sync(self) -> None:
+        raise NotImplementedError
+
+    def log_changed(self) -> None:
+        self.sync()
+
+    def target(self, scope: str) -> Widget:
+        """The widget whose method carries out an action of this scope."""
+        return self
+
+    @property
+    def status(self) -> StatusBar:
+        return self.query_one(StatusBar)
+
+    def hints(self) -> Content:
+        """Keys and words for the status bar, fewer where there is less room."""
+        keymap = self.dashboard.keymap
+        room = self.size.width // 2 if self.size.width >= 100 else self.size.width * 2 // 3
+        actions = [action for action in in_scope(*self.SCOPES, "app") if action.hint and keymap.first(action.id)]
+        parts: list[Content] = []
+        used = 0
+        # Help and quit close the list and always show.
+        for action in [*actions[-2:], *actions[:-2]]:
+            part = Content.assemble((keymap.first(action.id), "$accent"), f" {action.hint}")
+            if used + part.cell_length + 2 > room:
+                break
+            parts.append(part)
+            used += part.cell_length + 2
+        return join([*parts[2:], *parts[:2]], "  ")
+
+    def show_banners(self, run: "RunRow | None") -> None:
+        """The banners stand above everything: made-up answers for good, a storm while it lasts."""
+        simulated = self.query_one("#simulated", Bar)
+        simulated.display = run is not None and run.model_kind == "simulated"
+        simulated.show(SIMULATED)
+        storm = self.query_one("#storm", Bar)
+        in_storm = run is not None and bool(run.storm)
+        storm.display = in_storm
+        if run is not None and in_storm:
+            storm.show(storm_line(run, self.dashboard.glyphs), self.storm_advice(run))
+
+    def storm_advice(self, run: "RunRow") -> Content:
+        if run.effective_state == "paused":
+            key = self.dashboard.keymap.first("run.pause_or_resume")
+            return Content(f"paused: fix the cause, then {key} goes on ")
+        return Content("")

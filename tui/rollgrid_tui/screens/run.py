@@ -1,0 +1,292 @@
+"""One run: the live grid, and the attempt under the cursor beside it."""
+
+import asyncio
+import sqlite3
+
+from textual import events, work
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input
+
+from rollgrid.errors import RollgridError
+from rollgrid_tui.keymap import bindings
+from rollgrid_tui.screens.base import FeedScreen, StatusBar
+from rollgrid_tui.state.run_view import IN_PROGRESS, Changes, RunView
+from rollgrid_tui.state.show import clock
+from rollgrid_tui.widgets.attempt_pane import AttemptPane
+from rollgrid_tui.widgets.bar import Bar
+from rollgrid_tui.widgets.filter_input import FilterInput
+from rollgrid_tui.widgets.rollout_grid import RolloutGrid
+from rollgrid_tui.widgets.transcript import TranscriptView
+from rollgrid_tui.widgets.words import join, one_line, plain, progress_line, state_word, title
+
+WIDE = 100
+"""From this width on the pane stands beside the grid unless it was hidden; below, it opens under it when asked for."""
+
+SETTLE_SECONDS = 0.06
+"""A body is loaded once the cursor has rested this long, so that running over cells loads none."""
+
+
+class RunScreen(FeedScreen):
+    CSS_PATH = "run.tcss"
+    SCOPES = ("grid", "run")
+    BINDINGS = bindings("run")
+
+    def __init__(self, run_id: str, view: RunView) -> None:
+        super().__init__()
+        self.run_id = run_id
+        self.view = view
+        self._pane_wanted: bool | None = None
+        self._asked_to_cancel = False
+        self._answered = -1
+        self._tick_timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="simulated", classes="banner")
+        yield Bar(id="storm", classes="banner storm")
+        yield Bar(id="title")
+        yield Bar(id="progress")
+        with Container(id="body"):
+            yield RolloutGrid(self.view, self.dashboard.glyphs, id="grid")
+            yield AttemptPane(self.dashboard.glyphs, id="pane")
+        yield FilterInput(id="filter")
+        yield StatusBar(id="status")
+
+    def on_mount(self) -> None:
+        self.grid.focus()
+        self._tick_timer = self.set_interval(1, self._tick, pause=True)
+
+    @property
+    def grid(self) -> RolloutGrid:
+        return self.query_one(RolloutGrid)
+
+    @property
+    def pane(self) -> AttemptPane:
+        return self.query_one(AttemptPane)
+
+    def target(self, scope: str) -> Widget:
+        return self.grid if scope == "grid" else self
+
+    # -- showing
+
+    def sync(self) -> None:
+        self.dashboard.feed.take_changes()
+        self._show(Changes(header=True, structure=True))
+
+    def log_changed(self) -> None:
+        self._show(self.dashboard.feed.take_changes() | self.view.resort())
+
+    def on_screen_suspend(self) -> None:
+        if self._tick_timer is not None:
+            self._tick_timer.pause()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._place_pane()
+        self._show_header()
+        self._show_status()
+
+    def _show(self, changes: Changes) -> None:
+        self.grid.empty_text = self._empty()
+        self.grid.show_changes(changes)
+        self._show_header()
+        self._place_pane()
+        self._show_attempt()
+        self._show_answers()
+        self._show_status()
+        if self._tick_timer is not None:
+            (self._tick_timer.resume if self.view.live else self._tick_timer.pause)()
+
+    def _show_header(self) -> None:
+        run, header = self.view.run, self.view.header()
+        if run is None or header is None:
+            self.query_one("#title", Bar).show(plain(self.run_id, "bold"))
+            return
+        self.show_banners(run)
+        elapsed = plain(clock(header.elapsed), "$muted") if header.elapsed is not None else Content("")
+        right = join([plain(run.run_id, "$muted"), elapsed, state_word(run)], "  ")
+        self.query_one("#title", Bar).show(title(run), right)
+        width = self.size.width - 2
+        self.query_one("#progress", Bar).show(progress_line(header, self.dashboard.glyphs, width))
+
+    def _tick(self) -> None:
+        """Time passed: elapsed, throughput and the time left have new digits."""
+        if self.is_current:
+            self._show_header()
+            changes = self.view.resort()
+            if changes:
+                self.grid.show_changes(changes)
+
+    def _show_status(self) -> None:
+        view, feed = self.view, self.dashboard.feed
+        if feed.fault:
+            self.status.rest(plain(one_line(feed.fault), "$bad"), self.hints())
+            return
+        task, attempt = self.grid.cursor
+        place = view.place(task)
+        parts: list[str] = []
+        if place is not None:
+            parts.append(f"task {place + 1}/{len(view.order)}  attempt {attempt}/{view.columns}")
+        if view.sort.value != "position":
+            parts.append(f"by {view.sort.value}")
+        if view.filter.problem:
+            parts.append(view.filter.problem)
+        elif view.filter.text:
+            hidden = view.n_tasks - len(view.order)
+            parts.append(f"filter {one_line(view.filter.text, 30)} hides {hidden}")
+        style = "$warn" if view.filter.problem else "$muted"
+        self.status.rest(plain("   ".join(parts), style), self.hints())
+
+    def _empty(self) -> str:
+        if self.view.run is None:
+            return "Reading the log ..."
+        if not self.view.n_tasks:
+            return "This run has no tasks yet; they appear once its runner has started."
+        key = self.dashboard.keymap.first("run.back")
+        return f"No task matches this filter. {key} takes it away."
+
+    # -- the pane
+
+    def _place_pane(self) -> None:
+        wide = self.size.width >= WIDE
+        self.query_one("#body").set_class(not wide, "stacked")
+        self.pane.display = wide if self._pane_wanted is None else self._pane_wanted
+
+    def action_pane(self) -> None:
+        self._pane_wanted = not self.pane.display
+        self._place_pane()
+        if not self.pane.display:
+            self.grid.focus()
+        self._show_attempt()
+
+    def action_switch_pane(self) -> None:
+        if not self.pane.display:
+            self.action_pane()
+        (self.pane.text if self.grid.has_focus else self.grid).focus()
+
+    def _show_attempt(self) -> None:
+        if not self.pane.display:
+            self.dashboard.feed.watch_live(None)
+            return
+        if not self.view.order:
+            self.dashboard.feed.watch_live(None)
+            self.pane.show_nothing("")
+            return
+        self.dashboard.feed.watch_live(self.grid.cursor)
+        self._load_attempt()
+
+    @work(exclusive=True, group="pane")
+    async def _load_attempt(self) -> None:
+        feed, view = self.dashboard.feed, self.view
+        task, attempt = self.grid.cursor
+        row = view.attempt(task, attempt)
+        transcript, prompt = None, ""
+        if row is not None and row.phase == "ended":
+            if not feed.has_transcript(task, attempt, row.take):
+                await asyncio.sleep(SETTLE_SECONDS)
+            transcript = await feed.read(feed.transcript(task, attempt, row.take))
+        else:
+            transcript = feed.live
+            if transcript is None:
+                prompt = (await feed.read(feed.task_text(task)) or ("", None))[0]
+        if (task, attempt) == self.grid.cursor and task < view.n_tasks:
+            self.pane.show(view.task(task), attempt, view.columns, row, transcript, prompt, live=view.live)
+
+    # -- what happens in the grid
+
+    def on_rollout_grid_cursor_moved(self, message: RolloutGrid.CursorMoved) -> None:
+        self._show_attempt()
+        self._show_status()
+
+    def on_rollout_grid_opened(self, message: RolloutGrid.Opened) -> None:
+        self.dashboard.open_attempt(message.task, message.attempt)
+
+    def go_to(self, task: int, attempt: int) -> None:
+        self.grid.cursor = (task, attempt)
+
+    def action_failure(self, step: int) -> None:
+        found = self.view.next_failure(*self.grid.cursor, step)
+        if found is None:
+            self.status.say("no failed attempt in sight", "$muted")
+        else:
+            self.grid.cursor = found
+
+    def action_sort(self) -> None:
+        self._show(self.view.set_sort(self.view.sort.next()))
+        self.status.say(f"sorted by {self.view.sort.value}", "$muted", 2)
+
+    # -- filter
+
+    def action_filter(self) -> None:
+        self.query_one(FilterInput).open(self.view.filter.text)
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        self._show(self.view.set_filter(message.value))
+
+    def on_filter_input_closed(self, message: FilterInput.Closed) -> None:
+        if not message.kept:
+            self._show(self.view.set_filter(""))
+        self.grid.focus()
+
+    def action_back(self) -> None:
+        if self.view.filter.text:
+            self._show(self.view.set_filter(""))
+        elif self.focused is not None and isinstance(self.focused, TranscriptView):
+            self.grid.focus()
+        else:
+            self.dashboard.open_runs()
+
+    # -- control
+
+    def action_pause_or_resume(self) -> None:
+        run = self.view.run
+        if run is None or run.effective_state not in IN_PROGRESS:
+            self.status.say(self._why_no_control())
+            return
+        self._post("resume" if run.state == "paused" else "pause")
+
+    def action_cancel(self) -> None:
+        run = self.view.run
+        if run is None or run.effective_state not in IN_PROGRESS:
+            self.status.say(self._why_no_control())
+        elif self._asked_to_cancel:
+            self._asked_to_cancel = False
+            self._post("cancel")
+        else:
+            self._asked_to_cancel = True
+            key = self.dashboard.keymap.first("run.cancel")
+            self.status.say(f"{key} again cancels the run; what ended is kept")
+            self.set_timer(6, self._forget_to_cancel)
+
+    def _forget_to_cancel(self) -> None:
+        self._asked_to_cancel = False
+
+    def _why_no_control(self) -> str:
+        run = self.view.run
+        if run is None:
+            return "the run is not read yet"
+        if run.effective_state in {"dead", "interrupted"}:
+            return f"no runner works on this run; rollgrid resume {one_line(run.run_id)} goes on with it"
+        return f"the run is {run.effective_state}: there is nothing to control"
+
+    @work
+    async def _post(self, command: str) -> None:
+        try:
+            await self.dashboard.feed.post(command)
+        except (RollgridError, sqlite3.Error, OSError) as error:
+            self.status.say(one_line(str(error)), "$bad")
+        else:
+            self.status.say(f"asked the runner to {command}", "$muted")
+
+    def _show_answers(self) -> None:
+        """What was asked of the runner, here or elsewhere, and what it said."""
+        answered = [row for row in self.dashboard.feed.commands if row.accepted is not None]
+        newest = answered[-1].command_id if answered else 0
+        if self._answered >= 0 and newest > self._answered:
+            row = answered[-1]
+            who = one_line(row.author, 40)
+            style = "$muted" if row.accepted else "$warn"
+            self.status.say(f"{who}: {one_line(row.command, 20)}: {one_line(row.answer or 'done', 120)}", style)
+        self._answered = newest

@@ -1,0 +1,82 @@
+"""The list of runs."""
+
+from textual.app import ComposeResult
+from textual.timer import Timer
+from textual.widget import Widget
+
+from rollgrid_tui.screens.base import FeedScreen, StatusBar
+from rollgrid_tui.state.show import count
+from rollgrid_tui.widgets.bar import Bar
+from rollgrid_tui.widgets.runs_list import RunsList
+from rollgrid_tui.widgets.words import one_line, plain
+
+
+class RunsScreen(FeedScreen):
+    CSS_PATH = "runs.tcss"
+    SCOPES = ("runs",)
+    _ages: Timer
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="simulated", classes="banner")
+        yield Bar(id="storm", classes="banner storm")
+        yield Bar(id="title")
+        yield RunsList(self.dashboard.feed.runs, self.dashboard.glyphs, id="list")
+        yield StatusBar(id="status")
+
+    def on_mount(self) -> None:
+        self.query_one(RunsList).focus()
+        # Ages change by the minute; nothing is drawn while no digit does.
+        self._ages = self.set_interval(10, self._tick)
+
+    def on_screen_resume(self) -> None:
+        self.dashboard.feed.want_runs(True)
+        super().on_screen_resume()
+
+    def on_screen_suspend(self) -> None:
+        self.dashboard.feed.want_runs(False)
+
+    def target(self, scope: str) -> Widget:
+        return self.query_one(RunsList) if scope == "runs" else self
+
+    def on_resize(self) -> None:
+        self.sync()
+
+    def sync(self) -> None:
+        feed = self.dashboard.feed
+        runs = self.query_one(RunsList)
+        runs.empty_lines = self._empty()
+        runs.show_changes()
+        path = one_line(str(feed.path), 200)
+        self.query_one("#title", Bar).show(plain("rollgrid", "bold"), plain(path, "$muted"))
+        storm = feed.runs.storm()
+        self.show_banners(storm._replace(model_kind="") if storm is not None else None)
+        n = len(feed.runs.lines)
+        place = f"run {runs.place + 1} of {count(n)}" if n else ""
+        if feed.fault:
+            place = one_line(feed.fault)
+        self.status.rest(plain(place, "$bad" if feed.fault else "$muted"), self.hints())
+
+    def on_runs_list_cursor_moved(self, message: RunsList.CursorMoved) -> None:
+        self.sync()
+
+    def on_runs_list_opened(self, message: RunsList.Opened) -> None:
+        self.dashboard.open_run(message.run_id)
+
+    def _tick(self) -> None:
+        if self.is_current and self.dashboard.feed.runs.tick():
+            self.sync()
+
+    def _empty(self) -> list[list[tuple[str, str]]]:
+        feed = self.dashboard.feed
+        if feed.fault:
+            return [[("strong", "The log cannot be read.")], [("bad", one_line(feed.fault))]]
+        if not feed.missing and not feed.runs.loaded:
+            return [[("quiet", "Reading the log ...")]]
+        return [
+            [("strong", "No runs here yet.")],
+            [],
+            [("accent", "rollgrid demo     "), ("quiet", "a small model of its own, no key, no network")],
+            [("accent", "rollgrid run ENV  "), ("quiet", "your environment: path.py, path.py:name, module:name")],
+            [],
+            [("quiet", "A run shows up here as soon as it starts, from whichever terminal.")],
+        ]

@@ -1,0 +1,43 @@
+"""The line in which a filter is typed; it works while one types."""
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.message import Message
+from textual.widgets import Input
+
+
+class FilterInput(Input):
+    """Hidden until opened. Enter keeps the filter, Escape takes it away."""
+
+    @dataclass
+    class Closed(Message):
+        kept: bool
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(
+            placeholder="text  split:validation  zone:learning  is:error  -zone:saturated",
+            id=id,
+            select_on_focus=False,
+        )
+        # A blinking cursor would write to the terminal twice a second.
+        self.cursor_blink = False
+        self.display = False
+
+    def open(self, text: str) -> None:
+        self.value = text
+        self.display = True
+        self.cursor_position = len(text)
+        self.focus()
+
+    def close(self, *, keep: bool) -> None:
+        self.display = False
+        self.post_message(self.Closed(keep))
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key in {"escape", "enter"}:
+            event.stop()
+            event.prevent_default()
+            self.close(keep=event.key == "enter")
+            return
+        await super()._on_key(event)
