@@ -7,9 +7,11 @@ the loop finalises does that, whoever runs the loop and however it ends.
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
@@ -46,7 +48,12 @@ class Endpoint:
         return public_url(self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
 
     def key(self) -> "str | Callable[[], Any]":
-        """The key to send. A server of one's own needs none; a missing one for the official host is a `ModelError`."""
+        """The key to send. A server of one's own needs none.
+
+        Raises `ModelError` when the official host would be asked without a key, or when there is no usable address.
+        """
+        if urlsplit(self.effective_url).scheme not in ("http", "https"):
+            raise _errors.bad_address(self.effective_url)
         key = self.api_key or os.environ.get("OPENAI_API_KEY")
         if key:
             return key
@@ -81,7 +88,11 @@ async def shared_client(endpoint: Endpoint) -> "AsyncOpenAI":
         await anext(pool.guard)
     client = pool.clients.get(endpoint)
     if client is None:
-        client = pool.clients[endpoint] = _make(endpoint)
+        if "openai" not in sys.modules:
+            # About half a second of work that the loop has no time for.
+            await asyncio.to_thread(import_module, "openai")
+        client = pool.clients.get(endpoint) or _make(endpoint)
+        pool.clients[endpoint] = client
     return client
 
 

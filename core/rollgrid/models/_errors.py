@@ -1,8 +1,8 @@
 """What went wrong with a request, as a `ModelError`: the kind, the status, whether to try again."""
 
 import functools
+import os
 import re
-import ssl
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -23,6 +23,10 @@ def mask(text: str) -> str:
 
 def missing_key() -> ModelError:
     return ModelError("no API key: set OPENAI_API_KEY, or pass api_key= or base_url=", kind="auth")
+
+
+def bad_address(url: str) -> ModelError:
+    return ModelError(f"base_url must begin with http:// or https://, got {url!r}", kind="bad_request")
 
 
 def protocol(what: str) -> ModelError:
@@ -53,29 +57,39 @@ def from_exception(error: Exception) -> ModelError:
 
     if isinstance(error, openai.APIStatusError):
         return from_status(error.status_code, error.response.headers, error.body)
-    cause = _root(error)
-    if isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError):
-        return ModelError(mask(_text(error)), kind="other")
-    if not isinstance(error, openai.APIConnectionError) and isinstance(error, openai.OpenAIError):
+    if isinstance(error, openai.OpenAIError) and not isinstance(error, openai.APIError):
         # The client refuses to be made or to send: nearly always credentials.
         return ModelError(mask(_text(error)), kind="auth")
-    known = isinstance(error, (openai.OpenAIError, OSError)) or type(error).__module__.split(".")[0] in _TRANSPORTS
-    if not known:
-        return ModelError(f"{type(error).__name__}: {mask(_text(error))}", kind="other")
-    return _from_transport(cause)
+    if isinstance(error, openai.APIConnectionError) or _is_of_transport(error):
+        return _from_transport(error)
+    return ModelError(f"{type(error).__name__}: {mask(_text(error))}", kind="other")
 
 
-def _from_transport(cause: BaseException) -> ModelError:
-    names = {kind.__name__ for kind in type(cause).__mro__}
-    if isinstance(cause, ssl.SSLCertVerificationError) or "ClientConnectorCertificateError" in names:
-        return ModelError(f"the server's certificate is not trusted: {mask(_text(cause))}", kind="connection")
-    if names & {"UnsupportedProtocol", "InvalidURL", "InvalidUrlClientError", "NonHttpUrlClientError"}:
-        return ModelError(f"the address cannot be asked: {mask(_text(cause))}", kind="bad_request")
-    # The aiohttp transport calls every broken connection a timeout of the connection, so the cause decides.
-    timed_out = isinstance(cause, TimeoutError) or any("Timeout" in name for name in names)
-    if timed_out:
-        return ModelError(f"the server did not answer in time ({type(cause).__name__})", kind="timeout", retryable=True)
-    return ModelError(f"connection failed: {mask(_text(cause))}", kind="connection", retryable=True)
+def _is_of_transport(error: Exception) -> bool:
+    return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in _TRANSPORTS
+
+
+def _from_transport(error: Exception) -> ModelError:
+    chain = _chain(error)
+    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
+    said = mask(_text(chain[-1]))
+    request = getattr(error, "request", None)
+    where = f" to {request.url.scheme}://{request.url.netloc.decode()}" if request is not None else ""
+    if names & {"SSLCertVerificationError", "ClientConnectorCertificateError"}:
+        return ModelError(f"the server's certificate is not trusted: {said}", kind="connection")
+    if names & {"UnsupportedProtocol", "InvalidURL"}:
+        return ModelError(f"the address cannot be asked: {said}", kind="bad_request")
+    if names & {"ClientPayloadError", "ReadError", "RemoteProtocolError", "IncompleteRead"}:
+        return ModelError("the connection broke in the middle of the answer", kind="connection", retryable=True)
+    # The aiohttp transport calls every broken connection a timeout, so what is underneath decides.
+    is_broken = any("Connect" in name or name == "OSError" for name in _own_names(chain[-1]))
+    if isinstance(chain[-1], TimeoutError) or (not is_broken and any("Timeout" in name for name in names)):
+        return ModelError("the server did not answer in time", kind="timeout", retryable=True)
+    return ModelError(f"connection{where} failed: {said}", kind="connection", retryable=True)
+
+
+def _own_names(error: BaseException) -> set[str]:
+    return {kind.__name__ for kind in type(error).__mro__}
 
 
 def from_status(status: int, headers: Mapping[str, str], body: Any) -> ModelError:
@@ -143,14 +157,15 @@ def _one_line(text: str, limit: int = 500) -> str:
     return line if len(line) <= limit else line[:limit] + "…"
 
 
-def _root(error: BaseException) -> BaseException:
-    """The first cause, which knows more than the wrappers around it."""
-    seen = 0
-    while error.__cause__ is not None and seen < 10:
-        error = error.__cause__
-        seen += 1
-    return error
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and its causes; the last knows most."""
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and len(chain) < 10:
+        chain.append(cause)
+    return chain
 
 
 def _text(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno is not None:
+        return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
     return _one_line(str(error)) or type(error).__name__
