@@ -56,7 +56,7 @@ def save_result(result: EnvironmentRunResult, path: str | Path) -> None:
             file.write(b'  {"task": %s, "attempts": [' % _task(one.task, where))
             for number, attempt in enumerate(one.attempts, start=1):
                 file.write(b",\n   " if number > 1 else b"\n   ")
-                file.write(_attempt(attempt, f"{where}, attempt {number}"))
+                file.write(_attempt(attempt, number, f"{where}, attempt {number}"))
             file.write(b"\n  ]}" if one.attempts else b"]}")
         file.write(b"\n ],\n" if result.task_results else b"],\n")
         file.write(b' "rollgrid": %s\n}\n' % _written(own, "field 'rollgrid'"))
@@ -67,11 +67,11 @@ def _task(task: Task, where: str) -> bytes:
     return _object(row, where)
 
 
-def _attempt(attempt: AttemptResult, where: str) -> bytes:
+def _attempt(attempt: AttemptResult, number: int, where: str) -> bytes:
     run = attempt.read_run()
     score = attempt.score
     own = {
-        "index": attempt.index or None,
+        "index": attempt.index if attempt.index not in (0, number) else None,
         "take": attempt.take if attempt.take > 1 else None,
         "limit": attempt.limit,
         "status": attempt.status,

@@ -98,6 +98,8 @@ def _row(name: str, old: TaskResult, new: TaskResult) -> dict[str, Any]:
 
 def compare_parts(current: EnvironmentRunResult, baseline: EnvironmentRunResult) -> dict[str, str]:
     """For each part of the environment: `same`, `differs` or `unknown` (a side does not record it)."""
+    if same_fingerprint(current.env_fingerprint, baseline.env_fingerprint):
+        return dict.fromkeys(PARTS, "same")
     told: dict[str, str] = {}
     for part in PARTS:
         new, old = current.fingerprint_parts.get(part), baseline.fingerprint_parts.get(part)

@@ -45,7 +45,8 @@ class _Walk:
 
     def __init__(self) -> None:
         self.found: dict[str, Any] = {}
-        self._own: set[str] = set()
+        self._own: dict[str, types.CodeType] = {}
+        """Modules whose functions and classes count by source, each with some code of its file."""
         self._seen: dict[int, str] = {}
         self._folder: Path | None = None
 
@@ -63,19 +64,29 @@ class _Walk:
         if isinstance(fn, types.MethodType):
             return {"method": self.callable(fn.__func__, where), "self": self.instance(fn.__self__, f"{where}'s self")}
         if isinstance(fn, types.FunctionType):
-            self._own.add(_module_of(fn))
-            self._folder = self._folder or Path(fn.__code__.co_filename).parent
+            self._adopt(_module_of(fn), fn.__code__)
             return self.function(fn, where)
         wrapped = getattr(fn, "__wrapped__", None)
         if wrapped is not None:
             return {"wrapper": _type_name(fn), "wrapped": self.callable(wrapped, where)}
         if isinstance(fn, type):
-            self._own.add(fn.__module__)
-            return self.klass(fn, where)
+            self._adopt_class(fn)
+            return self._class_or_name(fn, where)
         if isinstance(fn, types.BuiltinFunctionType):
             raise FingerprintError(f"{where} {fn.__qualname__} is built in and has no source; wrap it in a def")
-        self._own.add(type(fn).__module__)
+        self._adopt_class(type(fn))
         return {"object": self.instance(fn, where)}
+
+    def _adopt(self, module: str, code: types.CodeType) -> None:
+        self._own.setdefault(module, code)
+        self._folder = self._folder or Path(code.co_filename).parent
+
+    def _adopt_class(self, cls: type) -> None:
+        for member in vars(cls).values():
+            for fn in functions_of(member):
+                if fn.__module__ == cls.__module__ and fn.__qualname__.startswith(f"{cls.__qualname__}."):
+                    self._adopt(cls.__module__, fn.__code__)
+                    return
 
     def function(self, fn: types.FunctionType, where: str) -> Any:
         if (name := self._seen.get(id(fn))) is not None:
@@ -100,14 +111,15 @@ class _Walk:
         if (name := self._seen.get(id(cls))) is not None:
             return {"class": name}
         name = self._enter(cls, cls.__qualname__)
-        entry: dict[str, Any] = {"source": class_source(cls, where)}
+        entry: dict[str, Any] = {"source": class_source(cls, self._own[cls.__module__], where)}
         self.found[name] = entry
         entry["bases"] = [self._class_or_name(base, where) for base in cls.__bases__]
         uses: dict[str, Any] = {}
         attributes: dict[str, Any] = {}
         for member_name, member in sorted(dict(vars(cls)).items()):
             for fn in functions_of(member):
-                if fn.__module__ == cls.__module__ and fn.__qualname__.startswith(f"{cls.__qualname__}."):
+                # Methods that dataclasses and the like generate come from no file, or from another one.
+                if fn.__code__.co_filename == self._own[cls.__module__].co_filename:
                     uses |= self._globals(fn.__code__, fn.__globals__, fn.__qualname__)
             # What enum and pydantic put into a class differs between their versions; their source says it all.
             if not issubclass(cls, (Enum, BaseModel)) and not member_name.startswith("__") and _is_data(member):

@@ -51,34 +51,33 @@ def _holds(node: ast.expr, spot: tuple[int, int]) -> bool:
     return first <= spot <= last
 
 
-def class_source(cls: type, where: str) -> str:
-    """The class statement with its decorators, found by its qualified name in the file of one of its methods."""
-    try:
-        return _tidy(inspect.getsource(cls))
-    except (OSError, TypeError, IndexError, SyntaxError):
-        pass
-    for member in vars(cls).values():
-        for fn in functions_of(member):
-            if not fn.__qualname__.startswith(f"{cls.__qualname__}."):
-                continue
-            try:
-                tree, text = _parsed(fn.__code__, where)
-            except FingerprintError:
-                continue
-            node = _class_node(tree, fn.__code__.co_firstlineno)
-            source = ast.get_source_segment(text, node) if node is not None else None
-            if source is not None:
-                return _tidy(source)
-    raise _no_source(where, cls.__qualname__)
+def class_source(cls: type, code: types.CodeType, where: str) -> str:
+    """The class statement with its decorators, found by its qualified name in the file that `code` comes from."""
+    tree, text = _parsed(code, where)
+    nodes: list[ast.AST] = [tree]
+    for name in cls.__qualname__.split("."):
+        if name != "<locals>":
+            nodes = [found for node in nodes for found in _definitions(node, name)]
+    found = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    if len(found) > 1:
+        # Written several times (under an if, say): the one that holds this class's own methods.
+        lines = {fn.__code__.co_firstlineno for member in vars(cls).values() for fn in functions_of(member)}
+        found = [node for node in found if any(node.lineno <= at <= (node.end_lineno or 0) for at in lines)]
+    if len(found) != 1:
+        raise _no_source(where, cls.__qualname__)
+    node = found[0]
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return _tidy("\n".join(text.split("\n")[first - 1 : node.end_lineno]))
 
 
-def _class_node(tree: ast.Module, line: int) -> ast.ClassDef | None:
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or node.lineno)
-    ]
-    return max(around, key=lambda node: node.lineno, default=None)
+def _definitions(node: ast.AST, name: str) -> Iterator[ast.AST]:
+    """The classes and functions called `name` that are defined in `node` itself, at any depth of ifs and withs."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            if child.name == name:
+                yield child
+        elif not isinstance(child, ast.expr):
+            yield from _definitions(child, name)
 
 
 def _parsed(code: types.CodeType, where: str) -> tuple[ast.Module, str]:
