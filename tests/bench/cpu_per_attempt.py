@@ -144,7 +144,9 @@ def main() -> None:
                 server.reset()
                 found.append(in_child(mode, server.base_url, args))
                 print(f"round {number}: {mode:15} {found[-1]['cpu_ms']:6.3f} ms", file=sys.stderr)
-    middle = {mode: {key: statistics.median(row[key] for row in found) for key in found[0]} for mode, found in rows.items()}
+    middle = {
+        mode: {key: statistics.median(row[key] for row in found) for key in found[0]} for mode, found in rows.items()
+    }
     print(f"\nCPU per attempt, {args.attempts} attempts, {args.concurrency} in flight, medians of {args.rounds} rounds")
     for mode, figures in middle.items():
         ratio = figures["cpu_ms"] / middle["bare"]["cpu_ms"]

@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -150,7 +150,7 @@ class Agent:
         """
         return await run_agent(self.copy_for_attempt(), content_as_string(input), context or RunContext())
 
-    def astream(self, input: Any, context: RunContext | None = None) -> AsyncIterator[RunEvent]:
+    def astream(self, input: Any, context: RunContext | None = None) -> AsyncGenerator[RunEvent, None]:
         """Run once and yield what happens as it happens; the last event is `RunEnded`. Raises as `arun` does."""
         return stream_agent(self.copy_for_attempt(), content_as_string(input), context or RunContext())
 

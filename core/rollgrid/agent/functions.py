@@ -156,7 +156,7 @@ def _contained(call: Callable[[], Any]) -> Any:
         if inspect.isgenerator(result):
             return "".join(as_text(part) for part in cast("Generator[Any, None, None]", result))
         return result
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a tool's failure is an answer for the model
+    except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - an answer for the model
         return _failure(error)
 
 

@@ -1,7 +1,7 @@
 """A run as a stream of events."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ class _Relay:
         self.events.put_nowait(CallRetried(run, notice))
 
 
-async def stream_agent(agent: "Agent", text: str, context: RunContext) -> AsyncIterator[RunEvent]:
+async def stream_agent(agent: "Agent", text: str, context: RunContext) -> AsyncGenerator[RunEvent, None]:
     """Run the agent and yield its events. Leaving the stream early cancels the run."""
     relay = _Relay(context.observer)
 
