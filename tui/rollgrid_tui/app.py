@@ -34,7 +34,6 @@ def run_dashboard(
 
     from rollgrid.store.commands import post_command
     from rollgrid.store.reader import LogReader
-
     from rollgrid_tui.dashboard import Dashboard
     from rollgrid_tui.feed import Feed
     from rollgrid_tui.keymap import Keymap
@@ -56,6 +55,9 @@ def run_dashboard(
         run_id=run_id,
     )
     app.run()
+    if app.failure is not None:
+        # The caller says it in one line; a traceback across a restored terminal helps nobody.
+        raise app.failure
     run = feed.run.run if feed.run is not None else None
     return DashboardExit(
         run.run_id if run is not None else run_id,

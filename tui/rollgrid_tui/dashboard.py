@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual import work
 from textual.app import App
+from textual.command import CommandPalette
 
 from rollgrid_tui import theme
 from rollgrid_tui.feed import Feed, LogChanged
@@ -39,6 +40,8 @@ class Dashboard(App[None], inherit_bindings=False):
         self.keymap = keymap
         self.glyphs = glyphs(ascii=ascii)
         self.first_run = run_id
+        self.failure: Exception | None = None
+        """What ended the application, when that was a fault of its own."""
         for each in theme.THEMES.values():
             self.register_theme(each)
         self.theme = theme.THEMES[theme_name].name
@@ -67,6 +70,15 @@ class Dashboard(App[None], inherit_bindings=False):
         screen = self.screen
         if isinstance(screen, FeedScreen) and screen.is_mounted:
             screen.log_changed()
+
+    def _handle_exception(self, error: Exception) -> None:
+        if self.failure is None:
+            self.failure = error
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        """What went wrong is raised by `run_dashboard`, not printed with every local variable."""
+        self._exit_renderables.clear()
 
     def _leave_on_signals(self) -> None:
         """A lost connection or a polite kill ends the dashboard in order, with the terminal as it was."""
@@ -105,6 +117,10 @@ class Dashboard(App[None], inherit_bindings=False):
         screen = self.screen
         if isinstance(screen, FeedScreen):
             self.push_screen(HelpScreen(screen.SCOPES, self.keymap, self.glyphs))
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder="Type the name of an action"))
 
     def action_next_theme(self) -> None:
         names = [each.name for each in theme.THEMES.values()]

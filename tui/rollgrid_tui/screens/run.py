@@ -26,6 +26,9 @@ from rollgrid_tui.widgets.words import join, one_line, plain, progress_line, sta
 WIDE = 100
 """From this width on the pane stands beside the grid unless it was hidden; below, it opens under it when asked for."""
 
+PANE_LEAST, PANE_MOST = 38, 100
+"""Columns that the pane takes beside the grid."""
+
 SETTLE_SECONDS = 0.06
 """A body is loaded once the cursor has rested this long, so that running over cells loads none."""
 
@@ -153,6 +156,12 @@ class RunScreen(FeedScreen):
         wide = self.size.width >= WIDE
         self.query_one("#body").set_class(not wide, "stacked")
         self.pane.display = wide if self._pane_wanted is None else self._pane_wanted
+        if wide:
+            # The grid has first claim on the room, the pane on a readable column of it.
+            left = self.size.width - self.grid.natural_width
+            self.pane.styles.width = max(PANE_LEAST, self.size.width // 4, min(left, PANE_MOST))
+        else:
+            self.pane.styles.width = "1fr"
 
     def action_pane(self) -> None:
         self._pane_wanted = not self.pane.display

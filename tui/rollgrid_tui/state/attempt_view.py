@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from rollgrid.store.rows import AttemptRow
 from rollgrid_tui.state import show
-from rollgrid_tui.state.figures import Cell, cell_of
+from rollgrid_tui.state.figures import cell_of
 
 
 class Kind(StrEnum):

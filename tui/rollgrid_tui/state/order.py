@@ -78,6 +78,8 @@ IS_GROUPS: dict[str, frozenset[Cell]] = {
     "failure": FAILURES,
 }
 
+VALUES: dict[str, Sequence[str]] = {"is": tuple(IS_GROUPS), "zone": tuple(Zone)}
+
 Predicate = Callable[[TaskRow, Figures, Sequence[Cell]], bool]
 
 
@@ -102,14 +104,13 @@ class Filter:
             negated = word.startswith("-") and len(word) > 1
             word_ = word[1:] if negated else word
             key, colon, value = word_.partition(":")
-            if colon and key == "is":
-                if value not in IS_GROUPS:
-                    return cls(text, (), f"is: takes {', '.join(IS_GROUPS)}")
-                term, live = _is(IS_GROUPS[value]), True
-            elif colon and key == "zone":
-                if value not in list(Zone):
-                    return cls(text, (), f"zone: takes {', '.join(Zone)}")
-                term, live = _zone(Zone(value)), True
+            if colon and key in VALUES:
+                # A filter works while it is typed, so the beginning of a value stands for all that begin so.
+                meant = [value] if value in VALUES[key] else [each for each in VALUES[key] if each.startswith(value)]
+                if not meant:
+                    return cls(text.strip(), (), f"{key}: takes {', '.join(VALUES[key])}")
+                term = _is(meant) if key == "is" else _zone(meant)
+                live = True
             elif colon and key and value:
                 term = _metadata(key, value.casefold(), word_.casefold())
             else:
@@ -121,12 +122,13 @@ class Filter:
         return all(term(task, figures, cells) for term in self.terms)
 
 
-def _is(group: frozenset[Cell]) -> Predicate:
+def _is(names: Sequence[str]) -> Predicate:
+    group = frozenset[Cell]().union(*(IS_GROUPS[name] for name in names))
     return lambda task, figures, cells: any(cell in group for cell in cells)
 
 
-def _zone(zone: Zone) -> Predicate:
-    return lambda task, figures, cells: figures.zone is zone
+def _zone(names: Sequence[str]) -> Predicate:
+    return lambda task, figures, cells: figures.zone.value in names
 
 
 def _metadata(key: str, value: str, word: str) -> Predicate:

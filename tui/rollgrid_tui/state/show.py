@@ -6,9 +6,11 @@ def rate(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """`0.4s`, `12s`, `3m05`, `2h10`."""
+    """`40ms`, `0.4s`, `12s`, `3m05`, `2h10`."""
     if value is None:
         return "-"
+    if value < 0.0995:
+        return f"{value * 1000:.0f}ms"
     if value < 9.95:
         return f"{value:.1f}s"
     if value < 99.5:

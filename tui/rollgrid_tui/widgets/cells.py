@@ -15,6 +15,19 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(text, width - len(CUT)) + CUT
 
 
+def fit_middle(text: str, width: int) -> str:
+    """Like `fit`, but cut in the middle: names that begin alike differ at their end."""
+    length = cell_len(text)
+    if length <= width or width < 8:
+        return fit(text, width)
+    tail = (width - 2) // 2
+    end = len(text)
+    while end and cell_len(text[end - 1 :]) <= tail:
+        end -= 1
+    head = set_cell_size(text, width - 2 - cell_len(text[end:]))
+    return f"{head}..{text[end:]}"
+
+
 def fit_right(text: str, width: int) -> str:
     """`text` in exactly `width` columns, right-aligned."""
     length = cell_len(text)

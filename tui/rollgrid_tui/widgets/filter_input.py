@@ -6,6 +6,8 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Input
 
+from rollgrid.text import clean_line
+
 
 class FilterInput(Input):
     """Hidden until opened. Enter keeps the filter, Escape takes it away."""
@@ -34,10 +36,12 @@ class FilterInput(Input):
         self.display = False
         self.post_message(self.Closed(keep))
 
-    async def _on_key(self, event: events.Key) -> None:
+    def on_key(self, event: events.Key) -> None:
         if event.key in {"escape", "enter"}:
             event.stop()
             event.prevent_default()
             self.close(keep=event.key == "enter")
-            return
-        await super()._on_key(event)
+
+    def validate_value(self, value: str) -> str:
+        """What was pasted is drawn too, so it is cleaned."""
+        return clean_line(value, 200)

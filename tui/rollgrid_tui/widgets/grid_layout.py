@@ -78,6 +78,12 @@ def lay_out(width: int, columns: int, longest_label: int) -> GridLayout:
     return GridLayout(label, pitch, cells, columns, tuple(figures))
 
 
+def natural_width(columns: int, longest_label: int) -> int:
+    """The width at which everything shows: every figure, and two columns an attempt."""
+    label = max(MIN_LABEL, min(longest_label, MAX_LABEL))
+    return label + GAP + columns * 2 + sum(size + GAP for _, size in FIGURES) + 2
+
+
 def ruler(columns: int, first: int, visible: int, pitch: int) -> str:
     """Attempt numbers above the cells: 1 and every fifth, each over its own column."""
     marks = [" "] * (visible * pitch)

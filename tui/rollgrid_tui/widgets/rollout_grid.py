@@ -20,8 +20,8 @@ from rollgrid_tui.keymap import bindings
 from rollgrid_tui.state import show
 from rollgrid_tui.state.figures import Cell, Figures, Zone
 from rollgrid_tui.state.run_view import Changes, RunView
-from rollgrid_tui.widgets.cells import fit, fit_right
-from rollgrid_tui.widgets.grid_layout import GAP, MAX_LABEL, lay_out, ruler
+from rollgrid_tui.widgets.cells import fit, fit_middle, fit_right
+from rollgrid_tui.widgets.grid_layout import GAP, MAX_LABEL, lay_out, natural_width, ruler
 
 HEADER = 1
 """Lines above the rows."""
@@ -114,6 +114,11 @@ class RolloutGrid(ScrollView, can_focus=True):
         super().notify_style_update()
         self._looks.clear()
         self._kept_strips.clear()
+
+    @property
+    def natural_width(self) -> int:
+        """The width beyond which it has no use for more."""
+        return natural_width(self.view.columns, self._longest_label)
 
     # -- cursor
 
@@ -234,7 +239,9 @@ class RolloutGrid(ScrollView, can_focus=True):
         """`cursor` is the attempt under the cursor when this is its row, else 0."""
         row = ("grid--row",) if cursor else ()
         layout, view = self._shape, self.view
-        yield Segment(fit(self._clean_labels.get(task, ""), layout.label) + " " * GAP, self._style("grid--label", *row))
+        yield Segment(
+            fit_middle(self._clean_labels.get(task, ""), layout.label) + " " * GAP, self._style("grid--label", *row)
+        )
         cells = view.cells(task)
         blank = self._style(*row) if row else self.rich_style
         padding = " " * (layout.pitch - 1)

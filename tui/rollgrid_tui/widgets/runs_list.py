@@ -25,8 +25,8 @@ GAP = 2
 
 FIXED: tuple[tuple[str, int, int], ...] = (
     ("run", 7, 0),
-    ("state", 12, 0),
-    ("progress", 11, 0),
+    ("state", 11, 0),
+    ("progress", 9, 0),
     ("passed", 6, 0),
     ("interval", 12, 90),
     ("unscored", 8, 100),

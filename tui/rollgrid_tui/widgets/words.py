@@ -12,9 +12,7 @@ from rollgrid_tui.state.attempt_view import outcome
 from rollgrid_tui.state.figures import Cell, cell_of
 from rollgrid_tui.state.run_view import Header
 
-SIMULATED = Content.assemble(
-    (" SIMULATED ", "bold"), "  the answers are made up by a script: these figures say nothing about a model"
-)
+SIMULATED = Content.assemble((" SIMULATED ", "bold"), "  made-up answers: these figures say nothing about any model")
 
 STATE_STYLES = {
     "running": "$accent",
