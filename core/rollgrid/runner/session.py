@@ -4,8 +4,8 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Self
@@ -20,13 +20,11 @@ from rollgrid.runner.prepare import Prepared
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink, NoLog
 from rollgrid.store import process
-from rollgrid.store.commands import pending_commands
 from rollgrid.store.events import CommandAnswered, Notice, RunStateChanged, SessionEnded, SessionStarted
-from rollgrid.store.lease import Lease, acquire
+from rollgrid.store.lease import HEARTBEAT_SECONDS, Lease, acquire
 from rollgrid.store.writer import LogWriter
 
 POLL_SECONDS = 0.25
-HEARTBEAT_SECONDS = 2.0
 
 FinalState = Literal["finished", "interrupted", "stopped"]
 
@@ -112,7 +110,7 @@ class Session:
             sink: EventSink = NoLog()
             lease: Lease | None = None
             if options.log is not None:
-                self._writer = sink = await stack.enter_async_context(_open_writer(options.log))
+                self._writer = sink = await stack.enter_async_context(LogWriter.open_cm(options.log))
                 lease = await acquire(options.log, options.run_id)
                 stack.push_async_callback(lease.release)
             engine = self._engine = Engine(
@@ -194,13 +192,13 @@ class Session:
 
     async def _keep(self, engine: Engine, sink: EventSink, lease: Lease | None) -> None:
         """Keep the lease, answer commands, report progress."""
-        log, last, beat = self._options.log, 0, 0.0
+        last, beat = 0, time.monotonic()
         while True:
             await asyncio.sleep(POLL_SECONDS)
             self._options.on_progress(self._progress(engine))
-            if log is None or lease is None:
+            if self._writer is None or lease is None:
                 continue
-            for command in await pending_commands(log, self._options.run_id, last):
+            for command in await self._writer.pending_commands(self._options.run_id, last):
                 last = command.command_id
                 accepted, answer = carry_out(engine, command)
                 sink.append(
@@ -216,7 +214,9 @@ class Session:
                 )
             if time.monotonic() - beat >= HEARTBEAT_SECONDS:
                 beat = time.monotonic()
-                await lease.heartbeat()
+                if not await lease.heartbeat():
+                    engine.stop("interrupted", reason="another runner has taken this run over")
+                    engine.drop_flights()
 
     async def _close(self, engine: Engine, sink: EventSink, state: FinalState, stopped_early: str | None) -> None:
         run_id = self._options.run_id
@@ -295,15 +295,6 @@ def _final_state(stopped_early: str | None) -> FinalState:
     if stopped_early is None:
         return "finished"
     return "interrupted" if stopped_early == "interrupted" else "stopped"
-
-
-@asynccontextmanager
-async def _open_writer(path: Path) -> AsyncGenerator[LogWriter]:
-    writer = await LogWriter.open(path)
-    try:
-        yield writer
-    finally:
-        await asyncio.shield(writer.aclose())
 
 
 class _Signals:
