@@ -45,9 +45,9 @@ def decode(data: bytes) -> Any:
     return orjson.loads(text) if tag == _PLAIN_TAG else json.loads(text)
 
 
-def to_text(value: Any) -> str:
-    """JSON text that SQLite can store, whatever strings are in `value`."""
-    data, exact = _dump(value)
+def to_text(value: Any, *, finite: bool = False) -> str:
+    """JSON text that SQLite can store, whatever strings are in `value`. `finite`: it is known to hold no NaN."""
+    data, exact = _dump(value, finite)
     return " " + data.decode("ascii") if exact else data.decode()
 
 
@@ -65,13 +65,13 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _dump(value: Any) -> tuple[bytes, bool]:
+def _dump(value: Any, finite: bool = False) -> tuple[bytes, bool]:
     try:
         data = orjson.dumps(value, option=_OPTIONS)
     except (TypeError, ValueError, RecursionError):
         return _dump_exactly(value), True
     # A float that JSON cannot hold comes out as null, so only a text with a null in it can hide one.
-    if b"null" in data and not _all_finite(value):
+    if not finite and b"null" in data and not _all_finite(value):
         return _dump_exactly(value), True
     return data, False
 

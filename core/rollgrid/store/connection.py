@@ -1,5 +1,6 @@
 """Connections to the log."""
 
+import asyncio
 import contextlib
 import os
 import sqlite3
@@ -45,6 +46,16 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 async def connect_async(path: Path, mode: str) -> aiosqlite.Connection:
     """A connection in autocommit mode that the caller closes. `mode`: `rw` or `ro`."""
+    opening = asyncio.ensure_future(_open(path, mode))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        # aiosqlite drops a connection that is still being made; nothing would close it.
+        await (await opening).close()
+        raise
+
+
+async def _open(path: Path, mode: str) -> aiosqlite.Connection:
     connection = await aiosqlite.connect(
         connect_uri(path, mode),
         uri=True,

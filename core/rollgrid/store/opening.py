@@ -17,18 +17,20 @@ from rollgrid.store.paths import FOLDER
 _OTHER = "name another one with --log or ROLLGRID_LOG"
 
 
-def prepare_log(path: Path, *, create: bool = True) -> None:
-    """Make sure that `path` is a log of the current format. Blocks; call it off the event loop.
+def prepare_log(path: Path | str, *, create: bool = True) -> Path:
+    """Make sure that `path` is a log of the current format; gives it absolute. Blocks; call it off the event loop.
 
     A missing or empty file becomes a new log when `create` is true. An older log is backed up beside itself and
     migrated. `LogError` for anything else: no log, a newer log, a network file system, no permission, a full disk.
     """
+    path = Path(path).absolute()
     try:
         _prepare(path, create)
     except sqlite3.Error as error:
         raise LogError(f"the log {path} cannot be opened: {error}", hint=_OTHER) from error
     except OSError as error:
         raise LogError(f"the log {path} cannot be opened: {error.strerror or error}", hint=_OTHER) from error
+    return path
 
 
 def _prepare(path: Path, create: bool) -> None:

@@ -8,23 +8,19 @@ write back the rows that come out. Rules that keep the counts honest:
 - A superseded take counts in `n_superseded` and in nothing else of `n_*`, except that its retries happened; its tokens
   and cost were paid and stay counted, also when it ends only after it was superseded.
 - `n_started` - `n_ended` is therefore the number of attempts in flight.
-- `n_errors` counts takes that failed to give a verdict: the agent's run ended in an error, or it completed and the scorer
-  gave no score. Timeouts and cancelled takes are unscored without being errors.
+- `n_errors` counts takes that failed to give a verdict: the agent's run ended in an error, or it completed and the
+  scorer gave no score. Timeouts and cancelled takes are unscored without being errors.
 - Events of a take that was never started change nothing, except `attempt_ended`, which says all there is to know.
   Events of a run that was never created change nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from rollgrid.store.codec import storable, to_text
+from rollgrid.store.states import AttemptState, Key, RunState
 
-Key = tuple[str, int, int, int]
-"""run_id, task, attempt, take."""
-
-_TEXT = ("env_name", "model", "author", "host")
 _COUNTED_INTEGER = 2**53
 
 
@@ -41,86 +37,6 @@ class Entry(NamedTuple):
     def key(self) -> Key | None:
         task = self.data.get("task")
         return None if task is None else (self.run_id, task, self.data["attempt"], self.data["take"])
-
-
-@dataclass(slots=True)
-class RunState:
-    """A row of table `run`. The fields are its columns, in order."""
-
-    run_id: str
-    env_name: str
-    env_fingerprint: str | None
-    policy_fingerprint: str | None
-    fingerprint_parts: str
-    k: int
-    n_tasks: int
-    model: str
-    model_kind: str
-    timeout_seconds: float
-    source: str
-    author: str
-    host: str
-    state: str
-    stopped_early: str | None
-    reason: str | None
-    created_at: float
-    started_at: float | None
-    ended_at: float | None
-    active_seconds: float
-    session: int
-    concurrency: int
-    storm: str | None
-    n_started: int
-    n_ended: int
-    n_scored: int
-    n_passed: int
-    n_errors: int
-    n_superseded: int
-    n_retries: int
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    pid: int | None
-    seq: int
-    created_seq: int
-
-
-@dataclass(slots=True)
-class AttemptState:
-    """A row of table `attempt`. The fields are its columns, in order. `passed` is 0, 1 or None."""
-
-    run_id: str
-    task: int
-    attempt: int
-    take: int
-    phase: str
-    detail: str | None
-    stop_reason: str | None
-    passed: int | None
-    value: float | None
-    reason: str | None
-    error: str | None
-    error_type: str | None
-    error_signature: str | None
-    status: int | None
-    started_at: float
-    ended_at: float | None
-    duration_seconds: float | None
-    retry_at: float | None
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    retries: int
-    n_tools: int
-    superseded: str | None
-    seq: int
-    ended_seq: int | None
-
-
-RUN_COLUMNS = tuple(RunState.__slots__)
-ATTEMPT_COLUMNS = tuple(AttemptState.__slots__)
-run_values = attrgetter(*RUN_COLUMNS)
-attempt_values = attrgetter(*ATTEMPT_COLUMNS)
 
 
 @dataclass(slots=True)
