@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1]))
 
 from pydantic import BaseModel  # noqa: E402
+
 from support.server import server_process  # noqa: E402
 
 K = 8
