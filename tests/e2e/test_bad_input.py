@@ -51,7 +51,7 @@ def test_a_syntax_error_shows_the_users_own_line(shell: Shell) -> None:
 @pytest.mark.parametrize("way", ["--headless", "--detach"])
 def test_no_api_key(shell: Shell, way: str) -> None:
     shell.environment()
-    del shell.variables["OPENAI_API_KEY"]
+    shell.variables.clear()
     assert_one_line(shell.run("run", "env.py", way), "OPENAI_API_KEY")
     assert shell.runs() == []
 

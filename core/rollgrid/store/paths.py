@@ -17,14 +17,17 @@ def log_is_off() -> bool:
 def default_log_path(start: Path | None = None) -> Path:
     """The log that is meant when none is named, absolute.
 
-    `ROLLGRID_LOG` where it is set (and not `off`); else `.rollgrid/log.db` in the project of `start` (default: the
-    working directory). The project is the nearest folder from there upwards that holds pyproject.toml, rollgrid.toml,
-    .git or .rollgrid; without one it is `start` itself.
+    `ROLLGRID_LOG` where it is set (and not `off`); else `log` of the project's configuration (`ConfigError` when that
+    cannot be read); else `.rollgrid/log.db` in the project of `start` (default: the working directory). The project is
+    the nearest folder from there upwards that holds pyproject.toml, rollgrid.toml, .git or .rollgrid; without one it is
+    `start` itself.
     """
     named = os.environ.get(LOG_VARIABLE, "").strip()
     if named and named.lower() != _OFF:
         return Path(named).expanduser().absolute()
-    return project_folder(start) / FOLDER / "log.db"
+    from rollgrid.config import load_config  # it looks for the project with this module
+
+    return load_config(start).log or project_folder(start) / FOLDER / "log.db"
 
 
 def project_folder(start: Path | None = None) -> Path:

@@ -1,7 +1,6 @@
 """What the commands share: settings, the log's path, tables, JSON, and the one way to read the log."""
 
 import json
-import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -14,9 +13,8 @@ import click
 from rollgrid.errors import RollgridError, RunError
 
 if TYPE_CHECKING:
-    from rollgrid.store.reader import LogReader
-
     from rollgrid.config import Config
+    from rollgrid.store.reader import LogReader
     from rollgrid.store.rows import RunRow
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,8 +54,6 @@ class Settings:
 
         if log_is_off():
             raise CommandError("ROLLGRID_LOG is off, and this command needs a log", "Name one with --log PATH.")
-        if not os.environ.get("ROLLGRID_LOG") and self.config.log is not None:
-            return self.config.log
         return default_log_path()
 
 
