@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 from rollgrid.agent import Agent, Message, RunContext, RunOutput, RunStatus, ToolExecution
 from rollgrid.environments.agents import resolve_agent
-from support.models import ScriptedModel
+from support.canned import CannedModel
 
 
 class Answer(BaseModel):
@@ -19,13 +19,13 @@ async def run(agent, input="question", model=None, context=None):
 
 async def test_an_agent_answers_through_the_context_that_it_was_given():
     context = RunContext()
-    output = await run(Agent(model=ScriptedModel("hello")), context=context)
+    output = await run(Agent(model=CannedModel("hello")), context=context)
     assert output is context.output
     assert (output.content, output.status) == ("hello", RunStatus.completed)
 
 
 async def test_each_attempt_has_its_own_session_state():
-    agent = Agent(model=ScriptedModel(), session_state={"seen": []})
+    agent = Agent(model=CannedModel(), session_state={"seen": []})
     source = resolve_agent(agent)
     first, second = source.attempt(), source.attempt()
     first._subject.session_state["seen"].append(1)
@@ -38,7 +38,7 @@ async def test_a_factory_is_called_once_per_attempt_and_once_to_look_at():
 
     def factory():
         made.append(1)
-        return Agent(model=ScriptedModel())
+        return Agent(model=CannedModel())
 
     source = resolve_agent(factory)
     assert len(made) == 1
@@ -194,8 +194,8 @@ def test_a_factory_that_raises_is_refused_before_any_attempt():
 
 
 async def test_another_model_replaces_the_agents_own_also_behind_a_factory():
-    other = ScriptedModel("from the other", id="other")
-    for agent in (Agent(model=ScriptedModel("own")), lambda: Agent(model=ScriptedModel("own"))):
+    other = CannedModel("from the other", id="other")
+    for agent in (Agent(model=CannedModel("own")), lambda: Agent(model=CannedModel("own"))):
         assert (await run(agent, model=other)).content == "from the other"
 
 
@@ -204,11 +204,11 @@ async def test_an_agent_that_takes_no_model_says_so():
         return "x"
 
     with pytest.raises(TypeError, match="with_model"):
-        resolve_agent(agent).for_attempt(ScriptedModel())
+        resolve_agent(agent).for_attempt(CannedModel())
 
 
 def test_the_source_tells_model_schema_and_name():
-    model = ScriptedModel()
+    model = CannedModel()
     source = resolve_agent(Agent(model=model, output_schema=Answer, name="adder"))
     assert (source.model, source.output_schema, source.label) == (model, Answer, "adder")
     assert resolve_agent(Remembering()).label == "Remembering"

@@ -7,7 +7,7 @@ from rollgrid.agent import Agent
 from rollgrid.environments import Environment, Task
 from rollgrid.environments.environment import all_tasks, resolve_tasks
 from rollgrid.scorer import CodeScorer
-from support.models import ScriptedModel
+from support.canned import CannedModel
 
 
 def equal(run, expected):
@@ -46,8 +46,8 @@ class Callable:
 @pytest.mark.parametrize(
     "agent",
     [
-        Agent(model=ScriptedModel()),
-        lambda: Agent(model=ScriptedModel()),
+        Agent(model=CannedModel()),
+        lambda: Agent(model=CannedModel()),
         Answering(),
         Answering,
         Callable(),
