@@ -194,7 +194,7 @@ def _required_tool(request: ModelRequest, since: Sequence[Message]) -> tuple[str
 def _arguments(parameters: Mapping[str, Any], prompt: str) -> Any:
     """Arguments that the parameters allow; whole numbers come from the prompt, in its order, where it has them."""
     filled: Any = instance({"type": "object", **parameters})
-    numbers = iter(re.findall(r"(?<![\w.])\d{1,15}(?![\w.])", prompt))
+    numbers = iter(re.findall(r"(?<![\w.])\d{1,15}(?!\w|\.\d)", prompt))
     if isinstance(filled, dict):
         target = cast(dict[str, Any], filled)
         for name, value in target.items():

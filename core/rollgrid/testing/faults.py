@@ -1,5 +1,6 @@
 """What goes wrong: which fault a request draws, and what each looks like on the wire."""
 
+import math
 import time
 from email.utils import formatdate
 
@@ -79,6 +80,6 @@ def retry_after_denied(denied: Denied, wish: str) -> list[tuple[str, str]]:
     if denied.wait is None or wish == "none":
         return []
     return [
-        ("Retry-After", str(max(1, round(denied.wait + 0.5)))),
+        ("Retry-After", str(max(1, math.ceil(denied.wait)))),
         ("retry-after-ms", str(int(denied.wait * 1000) + 1)),
     ]

@@ -35,7 +35,7 @@ def near_miss(right: Any, *key: str | int) -> Any:
 
 
 def sql_miss(query: str, *key: str | int) -> str:
-    """The query with one mistake in it that changes what it gives, or that the database refuses."""
+    """The query with one mistake in it: it gives other rows on all but odd data, or the database refuses it."""
     changed = [text for change in _SQL_CHANGES if (text := change(query)) != query]
     return changed[_pick(len(changed), "sql", *key)] if changed else f"{query.rstrip().rstrip(';')} LIMIT"
 
@@ -47,7 +47,7 @@ def _pick(count: int, *key: str | int) -> int:
 def _integer_miss(right: int, *key: str | int) -> int:
     options = [right - 1, right + 1, right + 10]
     digits = str(abs(right))
-    if len(digits) > 1 and digits[-1] != digits[-2]:
+    if len(digits) > 2 and digits[-1] != digits[-2]:
         swapped = int(digits[:-2] + digits[-1] + digits[-2])
         options.append(swapped if right >= 0 else -swapped)
     if right >= 10:
@@ -85,22 +85,22 @@ def _swap_case(query: str) -> str:
     return re.sub(r"'([^']*)'", lambda found: f"'{found[1].swapcase()}'", query, count=1)
 
 
-def _shift_number(query: str) -> str:
-    outside = r"('[^']*')|(?<![\w.'-])(\d+)(?![\w.'-])"
+def _turn_comparison(query: str) -> str:
+    quoted_or_sign = r"('[^']*')|(?<![<>])([<>])(?!>)"
     done = False
 
-    def shifted(found: re.Match[str]) -> str:
+    def turned(found: re.Match[str]) -> str:
         nonlocal done
         if found[1] is not None or done:
             return found[0]
         done = True
-        return str(int(found[2]) + 1)
+        return "<" if found[2] == ">" else ">"
 
-    return re.sub(outside, shifted, query)
+    return re.sub(quoted_or_sign, turned, query)
 
 
 def _misname_table(query: str) -> str:
     return re.sub(r"\bFROM\s+(\w+)", lambda found: f"{found[0]}_all", query, count=1, flags=re.IGNORECASE)
 
 
-_SQL_CHANGES: tuple[Callable[[str], str], ...] = (_swap_aggregate, _swap_case, _shift_number, _misname_table)
+_SQL_CHANGES: tuple[Callable[[str], str], ...] = (_swap_aggregate, _swap_case, _turn_comparison, _misname_table)

@@ -1,6 +1,7 @@
 """Small valid values of JSON schemas, and ways to put a given answer into one."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 Schema = Mapping[str, Any]
@@ -102,29 +103,41 @@ def _merged(schema: Schema, root: Schema) -> Schema:
 
 
 def _numeric(schema: Schema, kind: str, variant: int) -> int | float:
+    at = variant % 8
+    low, high = _bound(schema, "minimum", "exclusiveMinimum"), _bound(schema, "maximum", "exclusiveMaximum")
+    if kind == "number" and not schema.get("multipleOf"):
+        if low is not None and high is not None:
+            return low + (high - low) * (at + 1) / 9  # inside, so that it holds for exclusive bounds too
+        if low is None and high is None:
+            return float(at)
+        return float(low + 1 + at if low is not None else (high or 0.0) - 1 - at)
     step = schema.get("multipleOf") or 1
-    low = schema.get("minimum")
-    if low is None:
-        low = schema["exclusiveMinimum"] + step if "exclusiveMinimum" in schema else 0
-    high = schema.get("maximum")
-    if high is None and "exclusiveMaximum" in schema:
-        high = schema["exclusiveMaximum"] - (step if kind == "integer" else 1e-6)
-    if high is not None and high < low:
-        low = high if "minimum" not in schema and "exclusiveMinimum" not in schema else low
-    first = -(-low // step) * step if kind == "integer" else low
-    value = first + (variant % 8) * step
-    if high is not None and value > high:
-        value = first
+    first = 0 if low is None else math.ceil(low / step)
+    last = math.inf if high is None else math.floor(high / step)
+    if "exclusiveMinimum" in schema and first * step == schema["exclusiveMinimum"]:
+        first += 1
+    if "exclusiveMaximum" in schema and last * step == schema["exclusiveMaximum"]:
+        last -= 1
+    if low is None and last < 0:
+        first = int(last) - 7
+    value = (first + at if first + at <= last else first) * step
     return int(value) if kind == "integer" else float(value)
 
 
+def _bound(schema: Schema, inclusive: str, exclusive: str) -> float | None:
+    found: Any = schema.get(inclusive, schema.get(exclusive))
+    return found if isinstance(found, (int, float)) else None
+
+
 def _items(schema: Schema, root: Schema, variant: int, depth: int) -> list[Any]:
-    count = max(1, int(schema.get("minItems", 1)))
+    leading: Sequence[Any] = schema.get("prefixItems") or ()
+    out = [_value(part, root, variant, depth + 1) for part in leading]
+    count = max(0 if leading else 1, int(schema.get("minItems", 0)) - len(leading))
     if "maxItems" in schema:
-        count = min(count, int(schema["maxItems"]))
+        count = min(count, int(schema["maxItems"]) - len(leading))
     if depth > _MAX_DEPTH // 2 and not schema.get("minItems"):
-        return []
-    return [_value(schema.get("items") or {}, root, variant + i, depth + 1) for i in range(count)]
+        return out
+    return out + [_value(schema.get("items") or {}, root, variant + i, depth + 1) for i in range(count)]
 
 
 def _string(schema: Schema, variant: int) -> str:

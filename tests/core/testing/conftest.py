@@ -1,10 +1,10 @@
 """A server per test and clients of the real openai package on it."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from rollgrid.testing import SimulatedServer
 from support.server import running_server
@@ -20,15 +20,12 @@ async def server() -> AsyncGenerator[SimulatedServer, None]:
 
 @pytest.fixture
 async def connect(server: SimulatedServer) -> AsyncGenerator[Connect, None]:
-    """`connect(spec)` gives a client whose requests behave as the spec says."""
-    async with AsyncExitStack() as stack:
-        made: list[AsyncOpenAI] = []
+    """`connect(spec)` gives a client whose requests behave as the spec says; all share one pool of connections."""
+    # Nothing is encrypted here, and reading the certificates would be most of the time of these tests.
+    async with DefaultAsyncHttpxClient(verify=False) as pool:
 
-        def connected(spec: str = "", **options: object) -> AsyncOpenAI:
+        def connected(spec: str = "", **options: Any) -> AsyncOpenAI:
             settings = {"max_retries": 0, "timeout": 30.0, **options}
-            client = AsyncOpenAI(base_url=server.url_for(spec), api_key="none", **settings)
-            made.append(client)
-            stack.push_async_callback(client.close)
-            return client
+            return AsyncOpenAI(base_url=server.url_for(spec), api_key="none", http_client=pool, **settings)
 
         yield connected
