@@ -84,7 +84,12 @@ def _fresh_for(row: RunRow, request: RunRequest) -> Prepared:
         )
     model = request.model or row.source.get("model")
     wanted = RunRequest(
-        run_id=row.run_id, log=request.log, author=request.author, model=model, seed=row.source.get("seed")
+        run_id=row.run_id,
+        log=request.log,
+        author=request.author,
+        model=model,
+        seed=row.source.get("seed"),
+        concurrency=row.source.get("concurrency"),
     )
     return _fresh(ref, request.cwd or row.source.get("cwd"), wanted, row.k)
 
