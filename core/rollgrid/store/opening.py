@@ -78,9 +78,9 @@ def _version_of(path: Path) -> int | None:
             application = _pragma(connection, "application_id")
             version = _pragma(connection, "user_version")
             empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    except sqlite3.OperationalError:
-        raise
     except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+            raise
         raise LogError(f"{path} is not a rollgrid log", hint=_OTHER) from error
     if application == schema.APPLICATION_ID:
         return version
