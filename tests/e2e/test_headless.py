@@ -57,7 +57,7 @@ def test_runs_lists_the_newest_first(shell: Shell) -> None:
     shell.environment(tasks=1)
     first = shell.json("run", "env.py", "-k", "1", "--headless", "--json")["run_id"]
     second = shell.json("run", "env.py", "-k", "1", "--headless", "--json")["run_id"]
-    runs = shell.runs()
+    runs = shell.json("runs", "--json")["runs"]
     assert [run["run_id"] for run in runs] == [second, first]
     assert [(run["state"], run["env"]) for run in runs] == [("finished", "marks")] * 2
     assert second in shell.run("runs").stdout
@@ -105,7 +105,7 @@ def test_a_script_and_the_commands_share_one_log(shell: Shell) -> None:
     script = shell.folder / "script.py"
     script.write_text("from env import env\nfrom rollgrid import run_rollouts\nrun_rollouts(env, k=2)\n")
     subprocess.run([sys.executable, "script.py"], cwd=shell.folder, env=shell.env(), check=True, capture_output=True)
-    (run,) = shell.runs()
+    (run,) = shell.json("runs", "--json")["runs"]
     assert (run["n_scored"], run["state"]) == (2, "finished")
 
 

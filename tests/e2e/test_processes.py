@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import urllib.request
 from typing import Any
 
 import pytest
@@ -77,6 +79,7 @@ def test_a_detached_run_goes_on_alone_and_can_be_read_meanwhile(slow: Shell) -> 
     running = slow.wait_for_run(lambda run: run["n_ended"] >= 1)
     assert (running["run_id"], running["state"]) == (run_id, "running")
     assert running["pid"] != os.getpid()
+    assert slow.json("runs", "--json")["runs"][0]["state"] == "running"
     assert slow.run("show", run_id).returncode == 0
     finished = slow.wait_for_run(lambda run: run["state"] == "finished")
     assert (finished["n_ended"], finished["n_scored"]) == (TASKS * K, TASKS * K)
@@ -123,9 +126,6 @@ def test_a_lost_terminal_does_not_end_a_run(slow: Shell) -> None:
 
 
 def test_the_simulated_server_says_where_it_is(shell: Shell) -> None:
-    import subprocess
-    import urllib.request
-
     with subprocess.Popen(
         shell.command("simulate", "--life", "60"),
         cwd=shell.folder,

@@ -1,5 +1,6 @@
 """The command in child processes: as a pipe sees it, and as a person in a terminal does."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -13,6 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+from rollgrid.errors import RollgridError
+from rollgrid_tui.cli.runs import read_runs, run_facts
 
 ENVIRONMENT = """\
 from pydantic import BaseModel
@@ -93,10 +97,9 @@ class Shell:
 
     def clear_away(self) -> None:
         """End whatever a test left running, also when it failed half way."""
-        if self.log.exists() and (listed := self.run("runs", "--json")).returncode == 0:
-            for run in json.loads(listed.stdout)["runs"]:
-                if run["alive"]:
-                    os.kill(run["pid"], signal.SIGKILL)
+        for run in self.runs():
+            if run["alive"]:
+                os.kill(run["pid"], signal.SIGKILL)
         for child in self.started:
             child.kill()
             child.wait()
@@ -108,7 +111,13 @@ class Shell:
         return json.loads(done.stdout.splitlines()[-1])
 
     def runs(self) -> list[dict[str, Any]]:
-        return self.json("runs", "--json")["runs"]
+        """What `rollgrid runs --json` lists, read in this process, since a wait looks many times."""
+        if not self.log.exists():
+            return []
+        try:
+            return [run_facts(row) for row in asyncio.run(read_runs(self.log, 200))]
+        except RollgridError:  # it is only just being made, or a test put something else there
+            return []
 
     def wait_for_run(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The newest run as soon as the condition holds of it."""
@@ -164,7 +173,7 @@ class Terminal:
         self._tmux("send-keys", *keys)
 
     def screen(self) -> str:
-        return self._tmux("capture-pane", "-p")
+        return self._tmux("capture-pane", "-p", "-J")
 
     def wait_for(self, *words: str) -> str:
         """The screen as soon as all these words are on it."""

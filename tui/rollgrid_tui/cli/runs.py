@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 def runs_command(settings: Settings, limit: int, as_json: bool) -> None:
     """List the runs of the log, newest first."""
     path = settings.log_path()
-    rows = wait(read_runs(path, limit)) if path.exists() else []
+    # A log that is only just being made is still an empty file.
+    rows = wait(read_runs(path, limit)) if path.exists() and path.stat().st_size else []
     if as_json:
         emit_json({"log": str(path), "runs": [run_facts(row) for row in rows]})
     elif rows:

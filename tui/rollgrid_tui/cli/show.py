@@ -86,14 +86,13 @@ async def _show(
 
 
 def _run(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptRow]") -> tuple[dict[str, Any], str]:
-    facts = run_facts(row)
-    facts["tasks"] = []
+    shown: list[dict[str, Any]] = []
     lines: list[list[str]] = []
     current = newest_takes(attempts)
     for task in tasks:
         mine = [a for a in current if a.task == task.index]
         figures = task_figures(mine)
-        facts["tasks"].append({"id": task.id, "metadata": task.metadata, **figures})
+        shown.append({"id": task.id, "metadata": task.metadata, **figures})
         cells = {a.attempt: mark(a) for a in mine}
         marks = "".join(cells.get(number, ".") for number in range(1, row.k + 1))
         tokens = sum(a.input_tokens + a.output_tokens for a in mine)
@@ -109,7 +108,7 @@ def _run(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptR
             "P pass  F fail  ~ partly  E error  T timeout  C cancelled  > running  . not started",
         ]
     )
-    return facts, text
+    return run_facts(row) | {"tasks": shown}, text
 
 
 def heading(row: "RunRow") -> list[str]:

@@ -72,14 +72,15 @@ async def _read(path: Path, run_id: str) -> "RunRow":
 def farewell(row: "RunRow", log: Path | None) -> str:
     """What a person needs when the dashboard is closed: the run's state, and the command that opens it again."""
     option = f" --log {log}" if log is not None else ""
-    progress = f"{row.n_ended} of {row.n_planned} attempts ended, passed {rate(row.n_passed, row.n_scored)}"
+    watch, resume = f"rollgrid watch {row.run_id}{option}", f"rollgrid resume {row.run_id}{option}"
     state = row.effective_state
-    watch = f"rollgrid watch {row.run_id}{option}"
     if state in {"running", "stopping"}:
-        return f"Run {row.run_id} goes on ({progress}). Come back with: {watch}"
-    if state == "paused":
-        return f"Run {row.run_id} is paused ({progress}). Come back with: {watch}"
-    if state in {"dead", "interrupted"} or (state == "stopped" and row.n_ended < row.n_planned):
-        why = row.stopped_early or state
-        return f"Run {row.run_id} is {why} ({progress}). Go on with: rollgrid resume {row.run_id}{option}"
-    return f"Run {row.run_id} is {state} ({progress}). Look again with: {watch}"
+        how, then = "goes on", f"Come back with: {watch}"
+    elif state == "paused":
+        how, then = "is paused", f"Come back with: {watch}"
+    elif state in {"dead", "interrupted"} or row.n_ended < row.n_planned:
+        how, then = f"is {row.stopped_early or state}", f"Go on with: {resume}"
+    else:
+        how, then = f"is {state}", f"Look again with: {watch}"
+    progress = f"{row.n_ended} of {row.n_planned} attempts ended, passed {rate(row.n_passed, row.n_scored)}"
+    return f"Run {row.run_id} {how}: {progress}.\n{then}"
