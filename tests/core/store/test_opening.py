@@ -65,7 +65,7 @@ async def test_only_the_owner_can_read_the_log_and_its_companions(tmp_path: Path
 
 
 async def test_a_folder_that_was_there_keeps_its_mode(tmp_path: Path):
-    tmp_path.chmod(0o755)
+    os.chmod(tmp_path, 0o755)
     async with LogWriter.open_cm(tmp_path / "log.db"):
         assert mode_of(tmp_path) == 0o755
 
