@@ -62,3 +62,15 @@ def result(*tasks: TaskResult, **fields: Any) -> EnvironmentRunResult:
         "duration_seconds": 12.0,
     }
     return EnvironmentRunResult(**(defaults | fields))
+
+
+def run_of(one: AttemptResult) -> RunOutput:
+    """The transcript, which must be there."""
+    assert one.run is not None
+    return one.run
+
+
+def score_of(one: AttemptResult) -> Score:
+    """The score, which must be there."""
+    assert one.score is not None
+    return one.score

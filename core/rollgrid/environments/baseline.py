@@ -91,9 +91,11 @@ def _attempt(attempt: AttemptResult, number: int, where: str) -> bytes:
 
 def _run(run: RunOutput, where: str) -> dict[str, Any]:
     try:
-        return run.to_dict()
+        data = run.to_dict()
     except (TypeError, ValueError, RecursionError) as error:
         raise BaselineError(f"the result cannot be saved: {where}, field 'run': {error}") from error
+    # The seed library reads an empty object as no metrics object at all, and then stumbles over it.
+    return data if data.get("metrics") else {key: value for key, value in data.items() if key != "metrics"}
 
 
 def _score(score: Score) -> dict[str, Any]:

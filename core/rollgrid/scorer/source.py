@@ -74,7 +74,7 @@ class _Walk:
             return self._class_or_name(fn, where)
         if isinstance(fn, types.BuiltinFunctionType):
             raise FingerprintError(f"{where} {fn.__qualname__} is built in and has no source; wrap it in a def")
-        self._adopt_class(type(fn))
+        self._adopt_class(cast("type[Any]", type(fn)))
         return {"object": self.instance(fn, where)}
 
     def _adopt(self, module: str, code: types.CodeType) -> None:
@@ -225,15 +225,19 @@ class _Walk:
             if _module_of(value) in self._own:
                 return self.function(value, where)
             return {"named": _named(value)}
-        if isinstance(value, types.BuiltinFunctionType):
+        if isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)):
             owner = value.__self__
             if owner is None or isinstance(owner, types.ModuleType):
                 return {"named": _named(value)}
             return {"named": value.__qualname__, "of": self.value(owner, where)}
         if isinstance(value, (types.MethodDescriptorType, types.WrapperDescriptorType)):
             return {"named": value.__qualname__}
-        if isinstance(value, (functools.partial, types.MethodType)):
-            return self.callable(value, where)
+        if isinstance(value, types.MethodType):
+            return {"method": self.value(value.__func__, where), "self": self.instance(value.__self__, where)}
+        if isinstance(value, functools.partial):
+            part = cast("functools.partial[Any]", value)
+            parts = [self.value(one, where) for one in (part.func, part.args, part.keywords)]
+            return {"partial": parts}
         if isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
             return {"wrapper": _type_name(value), "wrapped": self._object(value.__wrapped__, where)}
         if isinstance(value, BaseModel):
@@ -242,7 +246,10 @@ class _Walk:
             state = {one.name: self.value(getattr(value, one.name), f"{where}.{one.name}") for one in fields(value)}
             return {"class": self._class_or_name(type(value), where), "state": state}
         if (origin := typing.get_origin(value)) is not None:
-            return {"type": self.value(origin, where), "of": [self.value(a, where) for a in typing.get_args(value)]}
+            of = [self.value(one, where) for one in typing.get_args(value)]
+            # `X | None` and `Optional[X]` are of one kind in some versions and of two in others.
+            union = origin in (types.UnionType, typing.Union)
+            return {"type": {"named": "union"} if union else self.value(origin, where), "of": of}
         if value is Any or value is Ellipsis or value is typing.Union or value is typing.Literal:
             return {"named": str(value)}
         raise FingerprintError(

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from pydantic import BaseModel
+
 from rollgrid.agent import Agent, Message, RunContext, RunOutput, RunStatus, ToolExecution
 from rollgrid.environments.agents import resolve_agent
 from support.canned import CannedModel

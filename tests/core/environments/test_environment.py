@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+
 from rollgrid.agent import Agent
 from rollgrid.environments import Environment, Task
 from rollgrid.environments.environment import all_tasks, resolve_tasks
@@ -26,7 +27,7 @@ def test_the_wiring_is_frozen_and_the_task_list_is_a_tuple():
     env = environment(tasks=[Task("a")])
     assert isinstance(env.tasks, tuple)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        env.name = "other"
+        setattr(env, "name", "other")  # noqa: B010 - the type checker knows that it fails
 
 
 def test_the_time_limit_is_two_minutes_unless_said():

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pytest
 from pydantic import BaseModel, Field
+
 from rollgrid.agent import Agent
 from rollgrid.environments import Environment, Task
 from rollgrid.environments.agents import resolve_agent
@@ -55,7 +56,12 @@ class Other(BaseModel):
 
 def environment(agent=None, **fields):
     made = Agent(**({"model": CannedModel(), "instructions": "Add."} | (agent or {})))
-    defaults = {"name": "e", "tasks": (Task("2+2", 4), Task("3+3", 6, "six")), "scorer": CodeScorer(equal), "agent": made}
+    defaults = {
+        "name": "e",
+        "tasks": (Task("2+2", 4), Task("3+3", 6, "six")),
+        "scorer": CodeScorer(equal),
+        "agent": made,
+    }
     return Environment(**(defaults | fields))
 
 

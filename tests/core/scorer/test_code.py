@@ -7,11 +7,12 @@ import threading
 from fractions import Fraction
 
 import pytest
+
 from rollgrid.scorer import CodeScorer, Score, Scorer
 from support.results import run_output
 
 
-class bool_:  # noqa: N801 - numpy's own name
+class bool_:
     def __init__(self, value):
         self.value = value
 
@@ -33,7 +34,9 @@ async def test_a_bool_passes_or_fails_whatever_the_threshold(result, value):
         assert (score.value, score.passed) == (value, result)
 
 
-@pytest.mark.parametrize(("result", "passed"), [(0.69, False), (0.7, True), (1, True), (0, False), (Fraction(3, 4), True)])
+@pytest.mark.parametrize(
+    ("result", "passed"), [(0.69, False), (0.7, True), (1, True), (0, False), (Fraction(3, 4), True)]
+)
 async def test_a_number_passes_from_the_threshold_on(result, passed):
     score = await scored(result, 0.7)
     assert (score.value, score.passed) == (float(result), passed)

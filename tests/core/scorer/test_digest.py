@@ -9,16 +9,24 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+
 from rollgrid.scorer import CodeScorer, FingerprintError
 
 CORE = str(Path(__file__).parents[3] / "core")
 _numbers = count()
 
 
-def load(folder, source, name=None):
+def load(folder, source):
     path = folder / "scorers.py"
     path.write_text(textwrap.dedent(source))
-    spec = importlib.util.spec_from_file_location(name or f"scorers_{next(_numbers)}", path)
+    return imported(path)
+
+
+def imported(path):
+    """The module in a file, under a name that nothing else has, and not registered anywhere."""
+    spec = importlib.util.spec_from_file_location(f"scorers_{next(_numbers)}", path)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -68,7 +76,8 @@ def test_another_body_or_threshold_is_another_digest(digest_of):
 PAIRS = {
     "a closure": "def make(limit):\n    def fn(run, expected):\n        return limit\n    return fn\nfn = make({})\n",
     "a closure over a list": (
-        "def make(names):\n    def fn(run, expected):\n        return run.content in names\n    return fn\nfn = make([{}])\n"
+        "def make(names):\n    def fn(run, expected):\n        return run.content in names\n    return fn\n"
+        "fn = make([{}])\n"
     ),
     "a default": "LIMIT = {}\ndef fn(run, expected, limit=LIMIT):\n    return limit\n",
     "a keyword default": "LIMIT = {}\ndef fn(run, expected, *, limit=LIMIT):\n    return limit\n",
@@ -83,7 +92,9 @@ PAIRS = {
     "a lambda": "fn = lambda run, expected: {}\n",
     "the second of two lambdas on a line": "other, fn = (lambda run, expected: 0), (lambda run, expected: {})\n",
     "a lambda in a lambda": "fn = (lambda limit: lambda run, expected: limit)({})\n",
-    "a partial": "import functools\ndef base(limit, run, expected):\n    return limit\nfn = functools.partial(base, {})\n",
+    "a partial": (
+        "import functools\ndef base(limit, run, expected):\n    return limit\nfn = functools.partial(base, {})\n"
+    ),
     "a bound method's object": (
         "class Judge:\n    def __init__(self, limit):\n        self.limit = limit\n"
         "    def check(self, run, expected):\n        return self.limit\nfn = Judge({}).check\n"
@@ -104,8 +115,8 @@ PAIRS = {
         "def fn(run, expected):\n    return Rules().limit()\n"
     ),
     "a wrapped function": (
-        "import functools\ndef quiet(inner):\n    @functools.wraps(inner)\n    def outer(*a):\n        return inner(*a)\n"
-        "    return outer\n@quiet\ndef fn(run, expected):\n    return {}\n"
+        "import functools\ndef quiet(inner):\n    @functools.wraps(inner)\n    def outer(*a):\n"
+        "        return inner(*a)\n    return outer\n@quiet\ndef fn(run, expected):\n    return {}\n"
     ),
     "a decorator": (
         "import functools\ndef quiet(inner):\n    @functools.wraps(inner)\n    def outer(*a):\n"
@@ -124,6 +135,21 @@ PAIRS = {
         "def fn(run, expected):\n    return RULE.limit\n"
     ),
     "a bound method of data": "TABLE = {{1: {}}}\nlookup = TABLE.get\ndef fn(run, expected):\n    return lookup(1)\n",
+    "a setting behind a typing alias": (
+        "from typing import Literal\nKind = Literal[{}]\ndef fn(run, expected):\n    return Kind\n"
+    ),
+    "a partial that is used": (
+        "import functools\ndef base(limit):\n    return limit\nHELP = functools.partial(base, {})\n"
+        "def fn(run, expected):\n    return HELP()\n"
+    ),
+    "a bound method that is used": (
+        "class Tally:\n    def __init__(self, limit):\n        self.limit = limit\n"
+        "    def check(self):\n        return self.limit\nCHECK = Tally({}).check\n"
+        "def fn(run, expected):\n    return CHECK()\n"
+    ),
+    "a keyed getter": (
+        "import operator\nWHERE = dict(a={})\npick = WHERE.__getitem__\ndef fn(run, expected):\n    return pick('a')\n"
+    ),
     "an enum member": (
         "import enum\nclass Mode(enum.Enum):\n    a = 2\n    b = 3\nMODE = Mode({})\n"
         "def fn(run, expected):\n    return MODE is Mode.a\n"
@@ -143,7 +169,8 @@ def test_a_changed_value_never_digests_alike(digest_of, source):
         "import random\nRNG = random.Random(1)\ndef fn(run, expected):\n    return RNG.random()\n",
         "import threading\nLOCK = threading.Lock()\ndef fn(run, expected):\n    return LOCK.locked()\n",
         "HANDLE = object()\ndef fn(run, expected):\n    return HANDLE is run\n",
-        "def make():\n    thing = iter([1])\n    def fn(run, expected):\n        return next(thing)\n    return fn\nfn = make()\n",
+        "def make(thing):\n    def fn(run, expected):\n        return next(thing)\n    return fn\n"
+        "fn = make(iter([1]))\n",
         "LOOP = []\nLOOP.append(LOOP)\ndef fn(run, expected):\n    return LOOP\n",
         "LIMIT = 10 ** 5000\ndef fn(run, expected):\n    return LIMIT\n",
     ],
@@ -176,7 +203,8 @@ def test_loggers_and_modules_and_typing_are_no_obstacle(digest_of):
     digest_of(
         "import logging, json, os.path, typing\nfrom typing import Literal\nlog = logging.getLogger(__name__)\n"
         "Kind = Literal['a', 'b'] | None\nPairs = list[tuple[str, int]]\n"
-        "def fn(run, expected):\n    log.info('x')\n    return typing.cast(Kind, json.loads(os.path.join('1'))) or Pairs\n"
+        "def fn(run, expected):\n    log.info('x')\n"
+        "    return typing.cast(Kind, json.loads(os.path.join('1'))) or Pairs\n"
     )
 
 
@@ -255,10 +283,7 @@ def test_another_process_with_another_hash_seed_gives_the_same_digest(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
     # A module counts the same whether it is run as a script or imported under any name.
-    spec = importlib.util.spec_from_file_location("imported_under_a_name", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    here = CodeScorer(module.fn, 0.25).digest()
+    here = CodeScorer(imported(path).fn, 0.25).digest()
     for seed in ("1", "77"):
         env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": CORE}
         told = subprocess.run([sys.executable, str(path)], env=env, capture_output=True, text=True, check=True)

@@ -4,11 +4,12 @@ import math
 from fractions import Fraction
 
 import pytest
+
 from rollgrid.scorer import Score
 from rollgrid.scorer.base import MismatchError
 
 
-class bool_:  # noqa: N801 - numpy's own name
+class bool_:
     """Stands in for numpy's truth value, which is told by its name and module."""
 
     def __init__(self, value):
