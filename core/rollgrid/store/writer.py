@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import sqlite3
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -31,6 +32,9 @@ LIVE_SECONDS = 0.2
 RETRY_SECONDS = (0.25, 4.0)
 """Pause after the first failed write, doubled up to the second value."""
 
+_WAL_BYTES = 64 * 1024 * 1024
+_LOOK_SECONDS = 2.0
+
 
 class _Pending(NamedTuple):
     event: Any
@@ -51,11 +55,14 @@ class LogWriter:
         self.path = path
         self.fault: str | None = None
         self._connection = connection
+        self._identity = _identity(path)
+        self._looked_at = time.monotonic()
         self._buffer: list[_Pending] = []
         self._live: dict[Key, bytes] = {}
         self._appended = 0
         self._written = 0
         self._lock = asyncio.Lock()
+        self._gone = False
         self._unsettled = False
         self._committing: tuple[int, int] | None = None
         self._wake = asyncio.Event()
@@ -72,6 +79,8 @@ class LogWriter:
         try:
             connection = await connect_async(path, "rw")
             try:
+                # A slow reader can make the WAL file long; once it is done, the file shrinks back to this.
+                await connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
                 # A lock taken once shows now, rather than in the middle of a run, whether the log can be written.
                 await connection.execute("BEGIN IMMEDIATE")
                 await connection.rollback()
@@ -197,8 +206,16 @@ class LogWriter:
             if not isinstance(error, Exception):
                 raise
             return False
-        self.fault = None
+        self.fault = await self._look_at_the_file()
         return True
+
+    async def _look_at_the_file(self) -> str | None:
+        """A log that was deleted under its writer takes all that is written, and nobody will ever read it."""
+        if time.monotonic() - self._looked_at < _LOOK_SECONDS:
+            return self.fault if self._gone else None
+        self._looked_at = time.monotonic()
+        self._gone = await asyncio.to_thread(_identity, self.path) != self._identity
+        return f"the log {self.path} was removed or replaced while it was being written" if self._gone else None
 
     async def _settle(self) -> None:
         """After a write that failed or was cancelled half way: undo it, or find that it was committed after all."""
@@ -261,6 +278,14 @@ class LogWriter:
     def _drop(self, count: int) -> None:
         del self._buffer[:count]
         self._written += count
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 async def _at_most(event: asyncio.Event, seconds: float) -> None:

@@ -46,6 +46,7 @@ def kill_in_the_middle(path: Path) -> int:
     tests = Path(__file__).parents[2]
     child = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True, cwd=tests)
     assert child.stdout is not None
+    flushed = 0
     try:
         for _ in range(3):
             flushed = int(child.stdout.readline())

@@ -9,9 +9,9 @@ from rollgrid.store.opening import prepare_log
 
 TABLE = """\
 /dev/sda / ext4 rw 0 0
-server:/export /home nfs4 rw 0 0
+server:/export /net nfs4 rw 0 0
 //box/share /mnt/my\\040share cifs rw 0 0
-tmpfs /home/ann/local tmpfs rw 0 0
+tmpfs /net/ann/local tmpfs rw 0 0
 user@box: /mnt/ssh fuse.sshfs rw 0 0
 /dev/sdb /mnt/twice nfs rw 0 0
 /dev/sdb /mnt/twice xfs rw 0 0
@@ -29,12 +29,12 @@ def mounts(tmp_path: Path):
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/home/ann/project/log.db", "nfs4"),
-        ("/home", "nfs4"),
-        ("/homes/log.db", None),
+        ("/net/ann/project/log.db", "nfs4"),
+        ("/net", "nfs4"),
+        ("/nets/log.db", None),
         ("/mnt/my share/log.db", "cifs"),
         ("/mnt/ssh/x/y/log.db", "fuse.sshfs"),
-        ("/home/ann/local/log.db", None),
+        ("/net/ann/local/log.db", None),
         ("/mnt/twice/log.db", None),
         ("/var/log.db", None),
     ],
@@ -44,7 +44,7 @@ def test_the_innermost_mount_decides(mounts, path, kind):
 
 
 def test_a_machine_that_does_not_tell_is_believed(tmp_path: Path):
-    assert network_file_system(Path("/home/log.db"), tmp_path / "missing") is None
+    assert network_file_system(Path("/net/log.db"), tmp_path / "missing") is None
 
 
 def test_a_log_on_a_network_file_system_is_refused_in_one_line(tmp_path: Path, monkeypatch):
