@@ -55,7 +55,7 @@ def test_the_bare_command_opens_the_list_of_runs(slow: Shell) -> None:
         screen.type()
         screen.wait_for(run_id, "marks")
         screen.keys("q")
-        screen.wait_for("$ ")
+        assert "Traceback" not in screen.wait_until_left()
 
 
 def test_an_empty_log_says_how_to_start(slow: Shell) -> None:
@@ -63,7 +63,7 @@ def test_an_empty_log_says_how_to_start(slow: Shell) -> None:
         screen.type()
         screen.wait_for("rollgrid run")
         screen.keys("q")
-        screen.wait_for("$ ")
+        assert "Traceback" not in screen.wait_until_left()
 
 
 def test_the_demo_runs_simulated_and_says_so(slow: Shell) -> None:

@@ -182,6 +182,11 @@ class Terminal:
         except AssertionError:
             raise AssertionError(f"{words} did not appear on:\n{self.screen()}") from None
 
+    def wait_until_left(self) -> str:
+        """The screen as soon as the full-screen program has given the terminal back."""
+        wait_for(lambda: self._tmux("display-message", "-p", "#{alternate_on}").strip() == "0")
+        return self.screen()
+
     def close(self) -> None:
         self._tmux("kill-server")
 
