@@ -20,6 +20,11 @@ NOT_FOR_THE_SCREEN = {
 }
 """Modules whose strings may hold a character of uncertain width, each with the reason."""
 
+ABSTRACT = {
+    "tui/rollgrid_tui/screens/base.py": "the metaclass of a textual screen is not ABCMeta, so what a subclass must give raises",
+}
+"""Modules that may raise NotImplementedError, each with the reason."""
+
 AMBIGUOUS_WIDTH = "·●○■▲…×"
 """Drawn one or two cells wide, depending on the terminal, so no string that reaches the screen may have one."""
 
@@ -102,7 +107,7 @@ def test_nothing_is_left_undone() -> None:
         f"{name_of(path)}:{node.lineno}"
         for path in MODULES
         for node in ast.walk(syntax_of(path))
-        if isinstance(node, ast.Raise) and "NotImplementedError" in ast.dump(node)
+        if isinstance(node, ast.Raise) and "NotImplementedError" in ast.dump(node) and name_of(path) not in ABSTRACT
     ]
     assert marks + unfinished == []
 

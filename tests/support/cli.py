@@ -116,7 +116,7 @@ class Shell:
             return []
         try:
             return [run_facts(row) for row in asyncio.run(read_runs(self.log, 200))]
-        except RollgridError:  # it is only just being made, or a test put something else there
+        except RollgridError:  # a test put something else there
             return []
 
     def wait_for_run(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

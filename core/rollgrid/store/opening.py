@@ -47,6 +47,8 @@ def _prepare(path: Path, create: bool) -> None:
             raise LogError(f"there is no log at {path}", hint="a first `rollgrid run` makes one")
         _make_file(path)
     version = _version_of(path)
+    if version is None and not create:
+        version = _version_once_made(path)
     if version is None:
         if not create:
             raise LogError(f"the log {path} is empty", hint="a first `rollgrid run` fills it")
@@ -69,6 +71,14 @@ def _make_file(path: Path) -> None:
             # The log holds prompts and answers; it should not slip into a commit of the project around it.
             (folder / ".gitignore").write_text("*\n", encoding="ascii")
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+
+
+def _version_once_made(path: Path) -> int | None:
+    """As `_version_of`; waits a moment, since a reader may come just when a first run is making the log's tables."""
+    deadline = time.monotonic() + MAKING_SECONDS
+    while (version := _version_of(path)) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return version
 
 
 def _version_of(path: Path) -> int | None:

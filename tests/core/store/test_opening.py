@@ -256,3 +256,12 @@ async def test_a_log_is_not_migrated_under_a_run_that_writes_it(log: Path, reque
     await lease.release()
     prepare_log(log)
     assert query(log, "PRAGMA user_version") == [(2,)]
+
+
+def test_a_reader_that_comes_while_the_log_is_being_made_waits_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    path.touch()
+    maker = threading.Timer(0.2, prepare_log, [path])
+    maker.start()
+    prepare_log(path, create=False)
+    maker.join()
