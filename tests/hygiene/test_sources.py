@@ -21,7 +21,7 @@ NOT_FOR_THE_SCREEN = {
 """Modules whose strings may hold a character of uncertain width, each with the reason."""
 
 ABSTRACT = {
-    "tui/rollgrid_tui/screens/base.py": "the metaclass of a textual screen is not ABCMeta, so what a subclass must give raises",
+    "tui/rollgrid_tui/screens/base.py": "a textual screen cannot be an ABC, so what a subclass must give raises",
 }
 """Modules that may raise NotImplementedError, each with the reason."""
 

@@ -17,6 +17,10 @@ from rollgrid.store.paths import FOLDER
 _OTHER = "name another one with --log or ROLLGRID_LOG"
 
 
+MAKING_SECONDS = 1.0
+"""How long a reader waits for the tables of an empty log."""
+
+
 def prepare_log(path: Path | str, *, create: bool = True) -> Path:
     """Make sure that `path` is a log of the current format; gives it absolute. Blocks; call it off the event loop.
 
