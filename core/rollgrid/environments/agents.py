@@ -7,7 +7,7 @@ of which every attempt gets its own.
 
 import copy
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -55,10 +55,12 @@ class AgentProtocol(Protocol):
 class AttemptAgent:
     """The agent of one attempt. `run` always fills and returns `context.output`."""
 
-    __slots__ = ("_subject",)
+    __slots__ = ("_handed", "_subject")
 
-    def __init__(self, subject: Any) -> None:
+    def __init__(self, subject: Any, handed: Sequence[str] | None = None) -> None:
+        """`handed` are the keywords that the subject's signature names; they are looked up when not given."""
         self._subject = subject
+        self._handed = _handed_down(subject) if handed is None else handed
 
     async def run(self, input: str, context: RunContext) -> RunOutput:
         """Run once. Raises what the agent raises, and `TypeError` for an answer that is none."""
@@ -67,10 +69,7 @@ class AttemptAgent:
         output.session_id = output.session_id or context.session_id
         output.user_id = output.user_id or context.user_id
         call = getattr(self._subject, "arun", None) or self._subject
-        named = _parameters(call)
-        handed = {
-            name: context if name == "context" else getattr(context, name) for name in _HANDED_DOWN if name in named
-        }
+        handed = {name: context if name == "context" else getattr(context, name) for name in self._handed}
         if "context" not in handed:
             # A run that is cut off keeps at least what it was asked.
             output.messages.append(Message(role="user", content=input))
@@ -164,6 +163,8 @@ class AgentSource:
             schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None
         )
         name = getattr(self.subject, "name", None) or getattr(self.subject, "__name__", None)
+        # Looking at a signature costs more than the rest of an attempt's preparation; a factory may vary what it makes.
+        self._handed = None if self._is_factory else _handed_down(agent)
         self.label: str = name if isinstance(name, str) else type(self.subject).__name__
 
     def attempt(self, model: Model | None = None) -> AttemptAgent:
@@ -173,7 +174,9 @@ class AgentSource:
             _check_product(made)
         else:
             made = self._copied()
-        return AttemptAgent(made if model is None or model is self.model else with_model(made, model))
+        if model is not None and model is not self.model:
+            made = with_model(made, model)
+        return AttemptAgent(made, self._handed)
 
     def for_attempt(self, model: Model | None = None) -> Callable[[str, RunContext], Awaitable[RunOutput]]:
         """As `attempt`, as one bound callable."""
@@ -258,6 +261,11 @@ def _check_product(made: Any) -> None:
             f"the environment's agent factory returned {_kind(made)}; it must return an Agent, an object with "
             "`async def arun(input)` or an async function of the input"
         )
+
+
+def _handed_down(subject: Any) -> tuple[str, ...]:
+    named = _parameters(getattr(subject, "arun", None) or subject)
+    return tuple(name for name in _HANDED_DOWN if name in named)
 
 
 def _parameters(call: Any) -> dict[str, inspect.Parameter]:

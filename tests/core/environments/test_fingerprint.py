@@ -1,5 +1,6 @@
 """Fingerprints: what changes them, what does not, and what happens when one cannot be told."""
 
+import json
 import os
 import subprocess
 import sys
@@ -289,9 +290,11 @@ def test_schemas_are_hashed_without_what_only_repeats_a_name():
 
 
 SCRIPT = """
+import json
 from pydantic import BaseModel, Field
 from rollgrid.agent import Agent
 from rollgrid.environments import Environment, Task
+from rollgrid.environments.fingerprint import fingerprint_run
 from rollgrid.scorer import CodeScorer
 from support.canned import CannedModel
 
@@ -327,7 +330,8 @@ env = Environment(
     ),
 )
 if __name__ == "__main__":
-    print(env.env_fingerprint(), env.policy_fingerprint())
+    prints = fingerprint_run(env)
+    print(json.dumps([prints.env, prints.policy, prints.parts]))
 """
 
 
@@ -340,3 +344,15 @@ def test_another_process_gives_the_same_fingerprints(tmp_path):
         done = subprocess.run([sys.executable, str(path)], env=env, capture_output=True, text=True, check=True)
         told.add(done.stdout)
     assert len(told) == 1
+    env_fingerprint, policy, parts = json.loads(told.pop())
+    assert env_fingerprint.startswith("rgenv1:")
+    # Written down, so that a Python, a pydantic or a change of this code under which they differ does not go unseen:
+    # baselines that people keep would match nothing any more.
+    assert policy == "c16f70e72b9404892978a6297abc36b77c9961cc468110da512a715852032a4f"
+    assert {part: parts[part][:16] for part in ("tasks", "scorer", "output_schema", "session_state", "limits")} == {
+        "tasks": "30fb29dc5cb56d3f",
+        "scorer": "c69abea359e941a9",
+        "output_schema": "acd1615f550a23fc",
+        "session_state": "3d42687c7bfa2627",
+        "limits": "8c723109419e8a48",
+    }

@@ -1,11 +1,14 @@
 """Baseline files travel to and from the seed library.
 
-Its interpreter is named by ROLLGRID_AGNO_PYTHON, so that its many dependencies need not be in this one's environment.
+It is looked for in this environment (dependency group `compat`), or in the one whose interpreter ROLLGRID_AGNO_PYTHON
+names, so that its many dependencies need not be here.
 """
 
 import json
 import os
 import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,9 +19,9 @@ from rollgrid.environments import EnvironmentRunResult, MismatchError, to_sft_js
 from rollgrid.scorer import Score
 from support.results import attempt, result, run_of, run_output, score_of, task_result, tool
 
-AGNO = os.environ.get("ROLLGRID_AGNO_PYTHON", "")
+AGNO = os.environ.get("ROLLGRID_AGNO_PYTHON") or (sys.executable if find_spec("agno") else "")
 
-needs_agno = pytest.mark.skipif(not AGNO, reason="ROLLGRID_AGNO_PYTHON names no interpreter with agno")
+needs_agno = pytest.mark.skipif(not AGNO, reason="no agno here, and ROLLGRID_AGNO_PYTHON names no interpreter with it")
 
 PRELUDE = """
 import json, sys
