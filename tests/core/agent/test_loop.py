@@ -284,11 +284,11 @@ async def test_a_run_cut_off_in_a_tool_shows_which():
 async def test_text_of_a_failed_try_is_void():
     class Breaking(ScriptedModel):
         async def respond(self, request, on_text=None):
+            assert on_text is not None
             if not self.requests:
                 on_text("half")
                 self.requests.append(([], None, None))
                 raise ModelError("broke", retryable=True)
-            assert on_text is not None
             on_text("whole")
             return text_reply("whole")
 
