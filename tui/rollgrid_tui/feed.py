@@ -80,6 +80,8 @@ class Feed:
         self.missing = False
         """There is no log yet."""
         self.bodies_loaded = 0
+        self.polls = 0
+        """How often the log was looked at, and how many bodies were read; tests count both."""
         self._open_reader = open_reader
         self._post_command = post_command
         self._author = author
@@ -198,6 +200,7 @@ class Feed:
 
     async def poll(self) -> bool:
         """Look once; True when there is something new to show."""
+        self.polls += 1
         try:
             told = self.fault
             fresh = await self._read()

@@ -21,7 +21,7 @@ from rollgrid_tui.state import show
 from rollgrid_tui.state.figures import Cell, Figures, Zone
 from rollgrid_tui.state.run_view import Changes, RunView
 from rollgrid_tui.widgets.cells import fit, fit_middle, fit_right
-from rollgrid_tui.widgets.grid_layout import GAP, MAX_LABEL, lay_out, natural_width, ruler
+from rollgrid_tui.widgets.grid_layout import GAP, MAX_LABEL, GridLayout, lay_out, natural_width, ruler
 
 HEADER = 1
 """Lines above the rows."""
@@ -39,6 +39,15 @@ class RolloutGrid(ScrollView, can_focus=True):
     class Opened(Message):
         task: int
         attempt: int
+
+    DEFAULT_CSS = """
+    RolloutGrid {
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size: 0 1;
+        scrollbar-gutter: stable;
+    }
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"grid--{cell.value}" for cell in Cell),
@@ -67,7 +76,7 @@ class RolloutGrid(ScrollView, can_focus=True):
         self.empty_text = ""
         """What to say when there is no row."""
         self._first_column = 0
-        self._shape = lay_out(80, 1, 0)
+        self._shaped: tuple[tuple[int, int, int], GridLayout] = ((0, 0, 0), lay_out(0, 0, 0))
         self._clean_labels: dict[int, str] = {}
         self._longest_label = 0
         self._kept_strips: LRUCache[object, Strip] = LRUCache(512)
@@ -90,8 +99,7 @@ class RolloutGrid(ScrollView, can_focus=True):
             label = clean_line(view.task(index).id, MAX_LABEL * 4)
             self._clean_labels[index] = label
             self._longest_label = max(self._longest_label, len(label))
-        width = self.size.width
-        self._shape = lay_out(width, view.columns, self._longest_label)
+        width = self.scrollable_size.width
         self._first_column = max(0, min(self._first_column, self._shape.max_scroll))
         self.virtual_size = Size(width, len(view.order) + HEADER)
         if view.order and view.place(self.cursor[0]) is None:
@@ -114,6 +122,14 @@ class RolloutGrid(ScrollView, can_focus=True):
         super().notify_style_update()
         self._looks.clear()
         self._kept_strips.clear()
+
+    @property
+    def _shape(self) -> GridLayout:
+        # Asked for while drawing, so that rows drawn before a resize was told are not drawn in vain.
+        key = (self.scrollable_size.width, self.view.columns, self._longest_label)
+        if self._shaped[0] != key:
+            self._shaped = (key, lay_out(*key))
+        return self._shaped[1]
 
     @property
     def natural_width(self) -> int:
@@ -144,9 +160,9 @@ class RolloutGrid(ScrollView, can_focus=True):
             return
         top = self.scroll_offset.y
         if place < top:
-            self.scroll_to(y=place, animate=False)
+            self.scroll_to(y=place, animate=False, force=True)
         elif place >= top + rows:
-            self.scroll_to(y=place - rows + 1, animate=False)
+            self.scroll_to(y=place - rows + 1, animate=False, force=True)
         visible = self._shape.visible
         first = min(max(self._first_column, attempt - visible), attempt - 1, self._shape.max_scroll)
         if first != self._first_column:
@@ -190,7 +206,7 @@ class RolloutGrid(ScrollView, can_focus=True):
     # -- drawing
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self.scrollable_size.width
         if y < HEADER:
             return self._header_row(width)
         place = y - HEADER + self.scroll_offset.y
@@ -216,7 +232,8 @@ class RolloutGrid(ScrollView, can_focus=True):
         marks = ruler(self.view.columns, self._first_column, layout.visible, layout.pitch).ljust(layout.cells)
         at = (self.cursor[1] - 1 - self._first_column) * layout.pitch
         number = str(self.cursor[1])
-        if self.view.columns > 1 and 0 <= at <= layout.cells - len(number):
+        if self.view.columns > 1 and 0 <= at < layout.cells:
+            at = min(at, layout.cells - len(number))
             # The cursor's own number takes the place of the marks that it would touch.
             left = at if marks[max(0, at - 1) : at].strip() == "" else marks.rfind(" ", 0, at) + 1
             right = at + len(number)

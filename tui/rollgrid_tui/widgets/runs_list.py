@@ -49,6 +49,15 @@ class RunsList(ScrollView, can_focus=True):
     class Opened(Message):
         run_id: str
 
+    DEFAULT_CSS = """
+    RunsList {
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size: 0 1;
+        scrollbar-gutter: stable;
+    }
+    """
+
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "runs--header",
         "runs--text",
@@ -86,13 +95,13 @@ class RunsList(ScrollView, can_focus=True):
         if self.view.version == self._seen_version and (self.view.lines or empty == self._seen_empty):
             return
         self._seen_version, self._seen_empty = self.view.version, empty
-        self.virtual_size = Size(self.size.width, len(self.view.lines) + HEADER)
+        self.virtual_size = Size(self.scrollable_size.width, len(self.view.lines) + HEADER)
         if self.view.lines and self.view.place(self.cursor) is None:
             self.cursor = self.view.lines[0].run.run_id
         self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.virtual_size = Size(self.size.width, len(self.view.lines) + HEADER)
+        self.virtual_size = Size(self.scrollable_size.width, len(self.view.lines) + HEADER)
         self.refresh()
 
     def notify_style_update(self) -> None:
@@ -106,9 +115,9 @@ class RunsList(ScrollView, can_focus=True):
                 self.refresh(Region(0, place + HEADER - self.scroll_offset.y, self.size.width, 1))
         place, rows, top = self.place, self.size.height - HEADER, self.scroll_offset.y
         if place < top:
-            self.scroll_to(y=place, animate=False)
+            self.scroll_to(y=place, animate=False, force=True)
         elif rows > 0 and place >= top + rows:
-            self.scroll_to(y=place - rows + 1, animate=False)
+            self.scroll_to(y=place - rows + 1, animate=False, force=True)
         self.post_message(self.CursorMoved(new))
 
     def _go(self, place: int) -> None:
@@ -139,7 +148,7 @@ class RunsList(ScrollView, can_focus=True):
     # -- drawing
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self.scrollable_size.width
         if not self.view.lines:
             return self._empty_line(y, width)
         columns = self._columns(width)

@@ -19,6 +19,15 @@ from rollgrid_tui.widgets.cells import fit, measure
 class TranscriptView(ScrollView, can_focus=True):
     """Shows blocks. Only what is on the screen, and one chunk above it, is cleaned and wrapped."""
 
+    DEFAULT_CSS = """
+    TranscriptView {
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size: 0 1;
+        scrollbar-gutter: stable;
+    }
+    """
+
     COMPONENT_CLASSES: ClassVar[set[str]] = {*(f"transcript--{kind.value}" for kind in Kind), "transcript--note"}
     BINDINGS = bindings("transcript")
 
@@ -42,7 +51,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self._lay_out()
         if follow and (at_end or not same):
             top = self.max_scroll_y
-        self.scroll_to(y=top, animate=False)
+        self.scroll_to(y=top, animate=False, force=True)
         self._look(round(min(top, self.max_scroll_y)))
         self.refresh()
 
@@ -52,7 +61,7 @@ class TranscriptView(ScrollView, can_focus=True):
         share = self.scroll_offset.y / before if before else 0.0
         self._lay_out()
         if self.text_layout is not None:
-            self.scroll_to(y=int(share * self.text_layout.height), animate=False)
+            self.scroll_to(y=int(share * self.text_layout.height), animate=False, force=True)
         self._look(self.scroll_offset.y)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -64,20 +73,20 @@ class TranscriptView(ScrollView, can_focus=True):
         self._looks.clear()
 
     def action_scroll(self, lines: int) -> None:
-        self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
+        self.scroll_to(y=self.scroll_offset.y + lines, animate=False, force=True)
 
     def action_page(self, pages: int) -> None:
-        self.scroll_to(y=self.scroll_offset.y + pages * max(1, self.size.height - 2), animate=False)
+        self.scroll_to(y=self.scroll_offset.y + pages * max(1, self.size.height - 2), animate=False, force=True)
 
     def action_edge(self, side: int) -> None:
-        self.scroll_to(y=0 if side < 0 else self.max_scroll_y, animate=False)
+        self.scroll_to(y=0 if side < 0 else self.max_scroll_y, animate=False, force=True)
 
     def action_section(self, step: int) -> None:
         if self.text_layout is not None:
-            self.scroll_to(y=self.text_layout.heading(self.scroll_offset.y, step), animate=False)
+            self.scroll_to(y=self.text_layout.heading(self.scroll_offset.y, step), animate=False, force=True)
 
     def _lay_out(self) -> None:
-        width = self.scrollable_content_region.width or self.size.width
+        width = self.scrollable_size.width
         if width <= 0:
             return
         self.text_layout = Layout(self.blocks, width, measure)
@@ -95,10 +104,10 @@ class TranscriptView(ScrollView, can_focus=True):
         if layout.height != height:
             self.virtual_size = Size(self.virtual_size.width, layout.height)
         if moved:
-            self.call_next(self.scroll_to, y=top + moved, animate=False)
+            self.call_next(self.scroll_to, y=top + moved, animate=False, force=True)
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self.scrollable_size.width
         if y >= len(self._window):
             return Strip.blank(width, self.rich_style)
         line = self._window[y]

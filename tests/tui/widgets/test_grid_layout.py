@@ -1,0 +1,51 @@
+"""How the grid shares out its width."""
+
+import pytest
+
+from rollgrid_tui.widgets.grid_layout import FIGURES, GAP, lay_out, natural_width, ruler
+
+
+def used(shape):
+    return shape.figures_start + sum(size + GAP for _, size in shape.figures) - GAP
+
+
+@pytest.mark.parametrize("width", [40, 60, 79, 80, 99, 120, 200])
+@pytest.mark.parametrize("columns", [1, 4, 8, 16, 64, 100])
+@pytest.mark.parametrize("label", [2, 12, 60])
+def test_it_never_takes_more_than_there_is(width, columns, label):
+    assert used(lay_out(width, columns, label)) <= width
+
+
+@pytest.mark.parametrize("columns", [1, 8, 64])
+def test_pass_and_rate_are_there_at_80_columns_whatever_k(columns):
+    assert [name for name, _ in lay_out(80, columns, 30).figures][:3] == ["pass", "rate", "zone"]
+
+
+def test_eight_attempts_show_whole_with_the_interval_at_80_columns():
+    shape = lay_out(80, 8, 14)
+    assert (shape.pitch, shape.max_scroll) == (2, 0)
+    assert "interval" in [name for name, _ in shape.figures]
+
+
+def test_sixty_four_attempts_scroll_at_80_columns_and_show_whole_at_200():
+    assert lay_out(80, 64, 14).max_scroll > 0
+    wide = lay_out(200, 64, 14)
+    assert (wide.pitch, wide.max_scroll) == (2, 0)
+
+
+def test_single_columns_come_before_scrolling():
+    shape = lay_out(120, 64, 14)
+    assert (shape.pitch, shape.max_scroll) == (1, 0)
+
+
+def test_at_its_natural_width_every_figure_shows():
+    shape = lay_out(natural_width(8, 20), 8, 20)
+    assert shape.figures == FIGURES
+    assert shape.label == 20
+
+
+def test_the_ruler_marks_the_first_and_every_fifth():
+    assert ruler(16, 0, 16, 2).rstrip() == "1       5         10        15"
+    assert ruler(16, 0, 16, 1).rstrip() == "1   5    10   15"
+    assert ruler(64, 7, 8, 1).rstrip() == "  10"
+    assert ruler(4, 0, 8, 1) == "1       "
