@@ -37,12 +37,20 @@ def _lambda_source(code: types.CodeType, where: str) -> str:
         if isinstance(node, ast.Lambda) and node.lineno <= code.co_firstlineno <= (node.end_lineno or node.lineno)
     ]
     if len(here) > 1:
-        here = [node for node in here if spots and all(_holds(node, spot) for spot in spots)]
+        # A lambda that only returns a constant has no places at all in some versions.
+        here = [node for node in here if (all(_holds(node, at) for at in spots) if spots else _gives(node, code))]
         here = sorted(here, key=lambda node: (-node.lineno, -node.col_offset))[:1]
     source = ast.get_source_segment(text, here[0]) if here else None
     if source is None:
         raise _no_source(where, "<lambda>")
     return _tidy(source)
+
+
+def _gives(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Whether the lambda compiles to these constants and parameters."""
+    alone = compile(ast.Expression(node), "<lambda>", "eval")
+    made = [one for one in alone.co_consts if isinstance(one, types.CodeType)]
+    return any(one.co_consts == code.co_consts and one.co_varnames == code.co_varnames for one in made)
 
 
 def _holds(node: ast.expr, spot: tuple[int, int]) -> bool:

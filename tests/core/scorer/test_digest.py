@@ -91,6 +91,8 @@ PAIRS = {
     "the helper itself": "def helper():\n    return {}\ndef fn(run, expected):\n    return helper()\n",
     "a lambda": "fn = lambda run, expected: {}\n",
     "the second of two lambdas on a line": "other, fn = (lambda run, expected: 0), (lambda run, expected: {})\n",
+    "the first of two lambdas on a line": "fn, other = (lambda run, expected: run != {}), (lambda run, e: run)\n",
+    "a folded constant": "other, fn = (lambda run, expected: 0 + 1), (lambda run, expected: 1 + {})\n",
     "a lambda in a lambda": "fn = (lambda limit: lambda run, expected: limit)({})\n",
     "a partial": (
         "import functools\ndef base(limit, run, expected):\n    return limit\nfn = functools.partial(base, {})\n"
