@@ -33,7 +33,7 @@ KEEP_ALIVE_SECONDS = 30.0
 class Endpoint:
     """Everything that tells one client from another. Two equal endpoints share their connections."""
 
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     api_key: "str | Callable[[], Any] | None" = field(default=None, repr=False)
     organization: str | None = None
     project: str | None = None

@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field, RootModel
 
 from rollgrid.models.schema import output_schema
 
-
 T = TypeVar("T")
 
 

@@ -4,7 +4,9 @@ import pytest
 
 from rollgrid.models._sse import EventReader
 
-STREAM = 'event: a\ndata: {"x": "ä"}\n\n: keep alive\n\ndata:no space\ndata: second line\n\nevent: b\nid: 7\ndata: 2\n\n'.encode()
+STREAM = (
+    'event: a\ndata: {"x": "ä"}\n\n: keep alive\n\ndata:no space\ndata: second line\n\nevent: b\nid: 7\ndata: 2\n\n'
+).encode()
 EVENTS = [(b"a", '{"x": "ä"}'.encode()), (b"", b"no space\nsecond line"), (b"b", b"2")]
 
 
