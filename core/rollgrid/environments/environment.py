@@ -1,8 +1,8 @@
 """An agent, a task set and a scorer, wired together."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rollgrid.environments.agents import AgentProtocol, AgentSource, check_agent
 from rollgrid.environments.task import Task, task_id
@@ -23,12 +23,12 @@ class Environment:
     of one of these that is called once per attempt; a live agent is copied per attempt. `timeout_seconds` bounds one
     attempt, run and scoring together.
 
-    Frozen means the wiring: no field can be set again. It does not freeze the agent itself, so the fingerprints are
-    taken when a run starts.
+    `tasks` is kept as a tuple. Frozen means the wiring: no field can be set again. It does not freeze the agent
+    itself, so the fingerprints are taken when a run starts.
     """
 
     name: str
-    tasks: tuple[Task, ...]
+    tasks: Sequence[Task]
     scorer: Scorer
     agent: "Agent | AgentProtocol | AsyncFunctionAgent | AgentFactory"
     timeout_seconds: float = 120
@@ -37,8 +37,7 @@ class Environment:
         if not isinstance(self.name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"Environment.name must be a string, got {type(self.name).__name__}")
         check_agent(self.agent)
-        _check_tasks(self.tasks)
-        object.__setattr__(self, "tasks", tuple(self.tasks))
+        object.__setattr__(self, "tasks", _checked_tasks(self.tasks))
         _check_scorer(self.scorer)
         _check_timeout(self.timeout_seconds)
 
@@ -109,9 +108,10 @@ def resolve_tasks(env: Environment, tasks: Sequence[Task] | None = None) -> tupl
     return tuple(resolved[index] for index in chosen)
 
 
-def _check_tasks(tasks: Any) -> None:
-    if isinstance(tasks, (str, Task)):
-        raise TypeError(f"Environment.tasks must be a sequence of Task objects, got {type(tasks).__name__}")
+def _checked_tasks(given: Any) -> tuple[Task, ...]:
+    if isinstance(given, (str, Task)) or not isinstance(given, Iterable):
+        raise TypeError(f"Environment.tasks must be a sequence of Task objects, got {type(given).__name__}")
+    tasks = tuple(cast("Iterable[Any]", given))
     declared: set[str] = set()
     for index, task in enumerate(tasks):
         if not isinstance(task, Task):
@@ -121,6 +121,7 @@ def _check_tasks(tasks: Any) -> None:
         if task.id in declared:
             raise ValueError(f"duplicate task id {task.id!r}: task ids must be unique in an environment")
         declared.add(task.id)
+    return tasks
 
 
 def _check_scorer(scorer: Any) -> None:

@@ -30,6 +30,10 @@ def test_the_wiring_is_frozen_and_the_task_list_is_a_tuple():
         setattr(env, "name", "other")  # noqa: B010 - the type checker knows that it fails
 
 
+def test_tasks_may_come_from_a_generator():
+    assert [task.input for task in environment(tasks=(Task(text) for text in "ab")).tasks] == ["a", "b"]
+
+
 def test_the_time_limit_is_two_minutes_unless_said():
     assert environment(Task("a")).timeout_seconds == 120
 
@@ -92,7 +96,7 @@ def test_a_bare_function_as_scorer_is_told_what_to_do():
         environment(Task("a"), scorer=CodeScorer)
 
 
-@pytest.mark.parametrize("tasks", ["abc", Task("a"), ["a"], [Task("a"), {"input": "b"}]])
+@pytest.mark.parametrize("tasks", ["abc", None, Task("a"), ["a"], [Task("a"), {"input": "b"}]])
 def test_what_is_no_task_is_refused(tasks):
     with pytest.raises(TypeError, match="Task"):
         environment(tasks=tasks)
