@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rollgrid.environments.agents import AgentSource, resolve_agent
 from rollgrid.environments.attempt import AttemptResult
@@ -61,12 +61,24 @@ class Prepared:
     def make_agent(self) -> Callable[[], RunAgent]:
         return lambda: self.agent.for_attempt(self.override)
 
+    @property
+    def model_id(self) -> str:
+        """The model's id, or what kind of agent it is when its model is not known."""
+        return self.model.id if self.model is not None else type(self.agent.subject).__name__
+
+    @property
+    def model_kind(self) -> Literal["real", "local", "simulated", "foreign"]:
+        return self.model.kind if self.model is not None else "foreign"
+
+    def about(self, run_id: str) -> dict[str, Any]:
+        """Facts of the run that are kept with a saved result and enter no figure."""
+        return {"run_id": run_id, "model": self.model_id, "model_kind": self.model_kind}
+
     def opening_events(self, run_id: str, author: str) -> Iterator[tuple[Event, bytes | None]]:
         """What the log gets first: the run itself when it is new, else what puts earlier sessions in order."""
         if self.session > 1:
             yield from self.earlier
             return
-        model = self.model
         yield (
             RunCreated(
                 run_id=run_id,
@@ -80,8 +92,8 @@ class Prepared:
                     TaskInfo(id=task.id or "", input=task.input, expected=task.expected, metadata=dict(task.metadata))
                     for task in self.tasks
                 ),
-                model=model.id if model is not None else type(self.agent.subject).__name__,
-                model_kind=model.kind if model is not None else "foreign",
+                model=self.model_id,
+                model_kind=self.model_kind,
                 timeout_seconds=self.env.timeout_seconds,
                 source=dict(self.source),
                 author=author,

@@ -288,6 +288,8 @@ class Session:
             ),
             duration_seconds=prepared.active_seconds + engine.active_seconds,
             stopped_early=stopped_early,
+            fingerprint_parts=prepared.fingerprint_parts,
+            about=prepared.about(self._options.run_id),
         )
 
 
