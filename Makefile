@@ -37,7 +37,7 @@ check: lint test matrix
 
 bench:
 	@.ci/venv .venv test
-	@$(BIN)/python -m pytest -q -s tests/bench
+	@$(BIN)/python tests/bench/cpu_per_attempt.py
 
 clean:
 	rm -rf .venv .venv-* dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -154,7 +154,7 @@ def _parts(body: Any) -> tuple[str, str | None, str | None]:
 
 def _one_line(text: str, limit: int = 500) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= limit else line[:limit] + "…"
+    return line if len(line) <= limit else line[:limit] + "..."
 
 
 def _chain(error: BaseException) -> list[BaseException]:
