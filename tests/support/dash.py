@@ -1,6 +1,6 @@
 """The dashboard on a log in memory, for tests."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -43,7 +43,7 @@ async def dashboard(
     keymap: Keymap | None = None,
     theme: str = "dark",
     ascii: bool = False,
-) -> AsyncIterator[tuple[Dashboard, Pilot[None]]]:
+) -> AsyncGenerator[tuple[Dashboard, Pilot[None]]]:
     """The application with its first screen drawn."""
     app = Dashboard(make_feed(log, clock), keymap=keymap or Keymap(), theme_name=theme, ascii=ascii, run_id=run_id)
     async with app.run_test(size=size) as pilot:

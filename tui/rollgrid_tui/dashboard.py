@@ -1,6 +1,7 @@
 """The application: which screen is up, and what all of them share."""
 
 import asyncio
+import os
 import signal
 from typing import ClassVar
 
@@ -35,7 +36,9 @@ class Dashboard(App[None], inherit_bindings=False):
     def __init__(
         self, feed: Feed, *, keymap: Keymap, theme_name: str = "dark", ascii: bool = False, run_id: str | None = None
     ) -> None:
-        super().__init__()
+        # Textual picks its filter for NO_COLOR here, before our theme is known: with colours of the terminal's own it
+        # takes them out, else it writes them as 24-bit greys.
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.feed = feed
         self.keymap = keymap
         self.glyphs = glyphs(ascii=ascii)

@@ -68,6 +68,8 @@ class Feed:
         notify: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = path
+        self.shown_path = _shown(path)
+        """The path as a person writes it."""
         self.clock = clock
         self.notify = notify
         self.runs = RunsView(clock)
@@ -282,6 +284,13 @@ class Feed:
         reader, self._reader, self._identity = self._reader, None, None
         if reader is not None:
             await reader.aclose()
+
+
+def _shown(path: Path) -> str:
+    try:
+        return f"~/{path.relative_to(Path.home())}"
+    except (ValueError, RuntimeError):
+        return str(path)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -22,7 +22,7 @@ _DARK = {
     "cell-cancelled": "#8b949e",
     "cell-superseded": "#6b7480",
     "cursor-row": "#1d242d",
-    "cursor-cell": "#2f4a68",
+    "cursor-cell": "#273d56",
     "good": "#45b8a0",
     "bad": "#f0875a",
     "warn": "#d9b44a",

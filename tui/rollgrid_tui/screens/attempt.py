@@ -92,11 +92,11 @@ class AttemptScreen(FeedScreen):
     def _show_status(self) -> None:
         feed = self.dashboard.feed
         if feed.fault:
-            self.status.rest(plain(one_line(feed.fault), "$bad"), self.hints())
+            self.status.rest(plain(one_line(feed.fault), "$bad"), self.hints)
             return
         place = self.view.place(self.cell[0])
         text = f"task {place + 1}/{len(self.view.order)}" if place is not None else ""
-        self.status.rest(plain(text, "$muted"), self.hints())
+        self.status.rest(plain(text, "$muted"), self.hints)
 
     @work(exclusive=True, group="attempt")
     async def _load(self) -> None:

@@ -1,5 +1,6 @@
 """What every screen has: the feed, the glyphs, banners, and a status bar with the keys that matter here."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.content import Content
@@ -23,12 +24,14 @@ class StatusBar(Bar):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="status")
-        self._place: tuple[Content, Content] = (Content(""), Content(""))
+        self._place = Content("")
+        self._hints: Callable[[int], Content] = lambda room: Content("")
         self._said: Content | None = None
         self._timer: Timer | None = None
 
-    def rest(self, left: Content, right: Content) -> None:
-        self._place = (left, right)
+    def rest(self, left: Content, hints: Callable[[int], Content]) -> None:
+        """`hints` is asked for as many keys as the room beside `left`, or beside what was said, holds."""
+        self._place, self._hints = left, hints
         self._draw()
 
     def say(self, text: str, style: str = "$warn", seconds: float = SAID_SECONDS) -> None:
@@ -39,13 +42,16 @@ class StatusBar(Bar):
         self._timer = self.set_timer(seconds, self.hush)
         self._draw()
 
+    def on_resize(self) -> None:
+        self._draw()
+
     def hush(self) -> None:
         self._said = None
         self._draw()
 
     def _draw(self) -> None:
-        left, right = self._place
-        self.show(self._said if self._said is not None else left, right)
+        left = self._said if self._said is not None else self._place
+        self.show(left, self._hints(self.content_size.width - left.cell_length - 2))
 
 
 class FeedScreen(Screen[None]):
@@ -76,20 +82,19 @@ class FeedScreen(Screen[None]):
     def status(self) -> StatusBar:
         return self.query_one(StatusBar)
 
-    def hints(self) -> Content:
-        """Keys and words for the status bar, fewer where there is less room."""
+    def hints(self, room: int) -> Content:
+        """Keys and words for the status bar, as many as `room` columns hold."""
         keymap = self.dashboard.keymap
-        room = self.size.width // 2 if self.size.width >= 100 else self.size.width * 2 // 3
         actions = [action for action in in_scope(*self.SCOPES, "app") if action.hint and keymap.first(action.id)]
         parts: list[Content] = []
         used = 0
         # Help and quit close the list and always show.
         for action in [*actions[-2:], *actions[:-2]]:
             part = Content.assemble((keymap.first(action.id), "$accent"), f" {action.hint}")
-            if used + part.cell_length + 2 > room:
+            used += part.cell_length + (2 if parts else 0)
+            if used > room:
                 break
             parts.append(part)
-            used += part.cell_length + 2
         return join([*parts[2:], *parts[:2]], "  ")
 
     def show_banners(self, run: "RunRow | None") -> None:

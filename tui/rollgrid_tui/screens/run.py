@@ -125,7 +125,7 @@ class RunScreen(FeedScreen):
     def _show_status(self) -> None:
         view, feed = self.view, self.dashboard.feed
         if feed.fault:
-            self.status.rest(plain(one_line(feed.fault), "$bad"), self.hints())
+            self.status.rest(plain(one_line(feed.fault), "$bad"), self.hints)
             return
         task, attempt = self.grid.cursor
         place = view.place(task)
@@ -140,7 +140,7 @@ class RunScreen(FeedScreen):
             hidden = view.n_tasks - len(view.order)
             parts.append(f"filter {one_line(view.filter.text, 30)} hides {hidden}")
         style = "$warn" if view.filter.problem else "$muted"
-        self.status.rest(plain("   ".join(parts), style), self.hints())
+        self.status.rest(plain("   ".join(parts), style), self.hints)
 
     def _empty(self) -> str:
         if self.view.run is None:

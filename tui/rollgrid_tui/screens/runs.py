@@ -46,7 +46,7 @@ class RunsScreen(FeedScreen):
         runs = self.query_one(RunsList)
         runs.empty_lines = self._empty()
         runs.show_changes()
-        path = one_line(str(feed.path), 200)
+        path = one_line(feed.shown_path, 200)
         self.query_one("#title", Bar).show(plain("rollgrid", "bold"), plain(path, "$muted"))
         storm = feed.runs.storm()
         self.show_banners(storm._replace(model_kind="") if storm is not None else None)
@@ -54,7 +54,7 @@ class RunsScreen(FeedScreen):
         place = f"run {runs.place + 1} of {count(n)}" if n else ""
         if feed.fault:
             place = one_line(feed.fault)
-        self.status.rest(plain(place, "$bad" if feed.fault else "$muted"), self.hints())
+        self.status.rest(plain(place, "$bad" if feed.fault else "$muted"), self.hints)
 
     def on_runs_list_cursor_moved(self, message: RunsList.CursorMoved) -> None:
         self.sync()

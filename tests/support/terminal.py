@@ -1,0 +1,107 @@
+"""A program in a terminal of its own: what it writes, and keys for it."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+class Terminal:
+    """A child on a pseudo terminal. `output` is every byte it has written."""
+
+    def __init__(self, *arguments: str, columns: int = 100, rows: int = 30, **environ: str) -> None:
+        self.output = b""
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.before = termios.tcgetattr(slave)
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "LC_ALL") if name in os.environ}
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            close_fds=True,
+            env={
+                **kept,
+                "TERM": "xterm-256color",
+                "COLORTERM": "truecolor",
+                "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("core", "tui", "tests")),
+                **environ,
+            },
+        )
+        self._slave = slave
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.hang_up()
+
+    def read(self, seconds: float) -> bytes:
+        """What arrives within this time."""
+        got = b""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            ready, _, _ = select.select([self._master], [], [], left)
+            if not ready:
+                break
+            try:
+                chunk = os.read(self._master, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            got += chunk
+        self.output += got
+        return got
+
+    def wait_for(self, text: str, seconds: float = 30) -> None:
+        """Until `text` has been written at some time."""
+        end = time.monotonic() + seconds
+        while text.encode() not in self.output:
+            assert time.monotonic() < end, f"{text!r} was not written; last: {self.output[-400:]!r}"
+            assert self.process.poll() is None or self.read(0.2), f"ended early: {self.output[-400:]!r}"
+            self.read(0.1)
+
+    def settle(self, quiet: float = 1.2) -> None:
+        """Until nothing has been written for this long."""
+        while self.read(quiet):
+            pass
+
+    def press(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.process.pid, number)
+
+    def wait(self, seconds: float = 20) -> int:
+        end = time.monotonic() + seconds
+        while self.process.poll() is None:
+            assert time.monotonic() < end, "it did not end"
+            self.read(0.1)
+        self.read(0.1)
+        return self.process.returncode
+
+    def attributes(self) -> list[object]:
+        """The terminal's modes now, to compare with `before`."""
+        return list(termios.tcgetattr(self._slave))
+
+    def hang_up(self) -> None:
+        """The connection is lost: the far end of the terminal is closed."""
+        for end in (self._slave, self._master):
+            if end >= 0:
+                os.close(end)
+        self._slave = self._master = -1

@@ -1,0 +1,107 @@
+"""Pictures of whole screens, compared with what they looked like when somebody last looked at them.
+
+Renew them with `pytest tests/tui/snapshots --snapshot-update` on the versions named below, and look at each.
+"""
+
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from rollgrid_tui.dashboard import Dashboard
+from rollgrid_tui.keymap import Keymap
+from support.dash import make_feed, settle
+from support.fake_log import NOW, FakeLog, attempt_row, run_row, task_row, transcript
+
+BASELINE = ((3, 11), "8.2.8")
+
+pytestmark = pytest.mark.skipif(
+    (sys.version_info[:2], version("textual")) != BASELINE,
+    reason="snapshots are compared on Python 3.11 with textual 8.2.8 only; elsewhere they differ in trifles",
+)
+
+TASKS = ["sum-two-digits", "capital-of-france", "reverse-a-string", "date-arithmetic", "日本語の要約", "sql-group-by"]
+OUTCOMES = [
+    "pass pass fail pass pass partial running pending",
+    "pass pass pass pass pass pass pass pass",
+    "fail fail partial fail fail fail retrying pending",
+    "pass error pass timeout fail pass running pending",
+    "fail pass fail pass cancelled pass pass pending",
+    "superseded superseded pending pending pending pending pending pending",
+]
+
+
+def live_log(**run) -> FakeLog:
+    rows = [
+        attempt_row(task, n, outcome, ended_at=NOW - 60 + n * 5)
+        if outcome not in {"running", "retrying"}
+        else attempt_row(task, n, outcome)
+        for task, outcomes in enumerate(OUTCOMES)
+        for n, outcome in enumerate(outcomes.split(), 1)
+        if outcome != "pending"
+    ]
+    tasks = [task_row(i, id, split="train" if i % 2 else "validation") for i, id in enumerate(TASKS)]
+    bodies = {(row.task, row.attempt): transcript() for row in rows}
+    return FakeLog([run_row(k=8, n_tasks=6, concurrency=8, **run)], tasks, rows, bodies)
+
+
+def runs_log() -> FakeLog:
+    done = {"n_ended": 48, "n_scored": 46, "cost": 0.21, "alive": False}
+    return FakeLog(
+        [
+            run_row("k4t9zr", n_ended=20, n_scored=19, n_passed=11, n_tasks=6, k=8),
+            run_row("b7mxq2", state="finished", n_passed=40, created_at=NOW - 4000, **done),
+            run_row(
+                "d3wzkp", state="stopped", stopped_early="error-storm", n_passed=2, created_at=NOW - 90_000, **done
+            ),
+            run_row("p9qrtx", n_passed=20, created_at=NOW - 200_000, **done),
+            run_row(
+                "w2vvnm", state="finished", model="simulated/steady", model_kind="simulated", n_passed=30, **done
+            )._replace(created_at=NOW - 300_000),
+        ]
+    )
+
+
+SCREENS = {
+    "run_80x24": (live_log(), "r4k9tz", (80, 24), (), {}),
+    "run_120x36": (live_log(), "r4k9tz", (120, 36), ("l", "l"), {}),
+    "run_200x60_light": (live_log(), "r4k9tz", (200, 60), ("l", "l"), {"theme_name": "light"}),
+    "run_80x24_ascii_terminal_colours": (
+        live_log(),
+        "r4k9tz",
+        (80, 24),
+        ("j",),
+        {"ascii": True, "theme_name": "terminal"},
+    ),
+    "run_80x24_pane": (live_log(), "r4k9tz", (80, 24), ("n", "p"), {}),
+    "run_storm": (
+        live_log(storm="AuthenticationError 401: Incorrect API key provided", state="paused"),
+        "r4k9tz",
+        (120, 24),
+        (),
+        {},
+    ),
+    "run_simulated": (live_log(model_kind="simulated", model="simulated/steady"), "r4k9tz", (80, 24), (), {}),
+    "attempt_100x40": (live_log(), "r4k9tz", (100, 40), ("n", "enter"), {}),
+    "runs_120x24": (runs_log(), None, (120, 24), ("j",), {}),
+    "runs_empty_80x24": (FakeLog(), None, (80, 24), (), {}),
+    "help_80x24": (live_log(), "r4k9tz", (80, 24), ("question_mark",), {}),
+    "palette_80x24": (live_log(), "r4k9tz", (80, 24), ("colon",), {}),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_the_screen_looks_as_it_did(snap_compare, name, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    log, run_id, size, keys, options = SCREENS[name]
+
+    async def drive(pilot):
+        await settle(pilot)
+        await pilot.press(*keys)
+        await settle(pilot)
+        await pilot.pause(0.3)
+
+    feed = make_feed(log)
+    feed.shown_path = "~/project/.rollgrid/log.db"
+    app = Dashboard(feed, keymap=Keymap(), run_id=run_id, **options)
+    assert snap_compare(app, terminal_size=size, run_before=drive)
