@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
+from typing import NamedTuple
 
 from rollgrid.agent.run import RunOutput
 from rollgrid.scorer.base import Score
@@ -17,6 +18,14 @@ class StopReason(StrEnum):
     paused = "paused"
 
 
+class Usage(NamedTuple):
+    """What the model calls of an attempt took. `cost` is US dollars, None when no price is known."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
 class AttemptResult:
     """One attempt, complete. A failure is data here, never an exception.
 
@@ -29,6 +38,7 @@ class AttemptResult:
     __slots__ = (
         "_load",
         "_run",
+        "_usage",
         "duration_seconds",
         "error",
         "error_type",
@@ -56,9 +66,11 @@ class AttemptResult:
         limit: str | None = None,
         status: int | None = None,
         load: Callable[[], RunOutput | None] | None = None,
+        usage: Usage | None = None,
     ) -> None:
         self._run = run
         self._load = load
+        self._usage = usage
         self.score = score
         self.stop_reason = stop_reason
         self.duration_seconds = duration_seconds
@@ -79,6 +91,7 @@ class AttemptResult:
 
     def drop_run(self) -> None:
         """Forget the transcript, which the log has; the figures stay."""
+        self._usage = self.usage
         self._run = None
 
     @property
@@ -91,6 +104,14 @@ class AttemptResult:
         if self._run is None and self._load is not None:
             return self._load()
         return self._run
+
+    @property
+    def usage(self) -> Usage | None:
+        """Tokens and cost, without reading a transcript from the log; None when they are not known."""
+        if self._usage is None and self._run is not None:
+            metrics = self._run.metrics
+            return Usage(metrics.input_tokens, metrics.output_tokens, metrics.cost)
+        return self._usage
 
     @property
     def passed(self) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rollgrid.agent.run import RunOutput
-from rollgrid.environments.attempt import AttemptResult, StopReason
+from rollgrid.environments.attempt import AttemptResult, StopReason, Usage
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
 from rollgrid.environments.task import Task
 from rollgrid.errors import RunError
@@ -94,6 +94,7 @@ def _attempt(path: Path, run_id: str, row: AttemptRow) -> AttemptResult:
         index=row.attempt,
         take=row.take,
         status=row.status,
+        usage=Usage(row.input_tokens, row.output_tokens, row.cost),
     )
     attempt._load = partial(_load, path, run_id, row, attempt)
     return attempt

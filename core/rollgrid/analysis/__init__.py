@@ -1,0 +1,40 @@
+"""What the numbers of a run say, and how surely: intervals, comparisons, the decision of a gate, and reports of them."""
+
+from typing import TYPE_CHECKING
+
+from rollgrid._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from rollgrid.analysis.comparison import Comparison, TaskComparison, Verdict, compare
+    from rollgrid.analysis.estimators import RunStatistics, TaskStatistics, statistics
+    from rollgrid.analysis.gate import GateDecision, GateRules, Outcome, decide
+    from rollgrid.analysis.many import ManyComparison, compare_many
+    from rollgrid.analysis.wilson import Interval, wilson
+
+__all__ = [
+    "Comparison",
+    "GateDecision",
+    "GateRules",
+    "Interval",
+    "ManyComparison",
+    "Outcome",
+    "RunStatistics",
+    "TaskComparison",
+    "TaskStatistics",
+    "Verdict",
+    "compare",
+    "compare_many",
+    "decide",
+    "statistics",
+    "wilson",
+]
+
+_HOMES = {
+    "rollgrid.analysis.comparison": ("Comparison", "TaskComparison", "Verdict", "compare"),
+    "rollgrid.analysis.estimators": ("RunStatistics", "TaskStatistics", "statistics"),
+    "rollgrid.analysis.gate": ("GateDecision", "GateRules", "Outcome", "decide"),
+    "rollgrid.analysis.many": ("ManyComparison", "compare_many"),
+    "rollgrid.analysis.wilson": ("Interval", "wilson"),
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, {name: home for home, names in _HOMES.items() for name in names})
