@@ -14,6 +14,7 @@ from rollgrid.agent.run import RunOutput, RunStatus, ToolExecution
 from rollgrid.models.base import ModelReply, ModelRequest, OutputSchema
 from rollgrid.models.messages import Message, ToolCall
 from rollgrid.models.retry import RetryNotice, RetryPolicy, call_with_retries
+from rollgrid.models.traffic import respond
 
 if TYPE_CHECKING:
     from rollgrid.agent.agent import Agent
@@ -67,6 +68,7 @@ class _Conversation:
         self._choice = agent.tool_choice if self._specs else None
         self._policy = agent.model.retry or RetryPolicy.default()
         self._calls_made = 0
+        self._is_priced = True
 
     async def hold(self) -> None:
         agent, run = self._agent, self._run
@@ -98,7 +100,7 @@ class _Conversation:
 
         async def call() -> ModelReply:
             observer.on_model_call(run)
-            return await model.respond(request, on_text)
+            return await respond(model, request, on_text)
 
         def on_retry(notice: RetryNotice) -> None:
             run.partial_text = None
@@ -118,12 +120,18 @@ class _Conversation:
         metrics.output_tokens += usage.output_tokens
         metrics.cached_tokens += usage.cached_tokens
         metrics.reasoning_tokens += usage.reasoning_tokens
+        # A sum with a part that nobody knows is no sum.
+        self._is_priced = self._is_priced and reply.cost is not None
+        metrics.cost = (metrics.cost or 0.0) + (reply.cost or 0.0) if self._is_priced else None
         if metrics.time_to_first_token is None:
             metrics.time_to_first_token = reply.time_to_first_token
         if reply.model is not None:
             run.model = reply.model
         if reply.reasoning:
             run.reasoning = reply.reasoning if run.reasoning is None else f"{run.reasoning}\n\n{reply.reasoning}"
+        for call in reply.tool_calls:
+            # Some servers name no call; without a name its result could not be told from another's.
+            call.id = call.id or f"call_{uuid.uuid4().hex[:12]}"
         text = reply.text or reply.refusal
         run.messages.append(
             Message(

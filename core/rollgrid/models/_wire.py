@@ -6,7 +6,7 @@ more than all of that together, so answers are taken raw and parsed here.
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -18,6 +18,8 @@ from rollgrid.models._sse import EventReader
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+OnHeaders = Callable[[Mapping[str, str]], None] | None
 
 AFTER_THE_END_SECONDS = 2.0
 """How long a stream may stay open after its last event before its connection is given up."""
@@ -35,16 +37,23 @@ class EventSink(Protocol):
         ...
 
 
-async def post(client: "AsyncOpenAI", path: str, body: dict[str, Any], options: Mapping[str, Any]) -> Mapping[str, Any]:
+async def post(
+    client: "AsyncOpenAI", path: str, body: dict[str, Any], options: Mapping[str, Any], on_headers: OnHeaders = None
+) -> Mapping[str, Any]:
     """Send and return the JSON object that came back. Raises `ModelError`."""
     import httpx2
 
-    response: Any = await _send(client, path, body, options, cast_to=httpx2.Response)
+    response: Any = await _send(client, path, body, options, on_headers, cast_to=httpx2.Response)
     return loads(response.content)
 
 
 async def post_streaming(
-    client: "AsyncOpenAI", path: str, body: dict[str, Any], options: Mapping[str, Any], sink: EventSink
+    client: "AsyncOpenAI",
+    path: str,
+    body: dict[str, Any],
+    options: Mapping[str, Any],
+    sink: EventSink,
+    on_headers: OnHeaders = None,
 ) -> Mapping[str, Any] | None:
     """Send and give each event to `sink` as it arrives, until it has seen the last one.
 
@@ -55,7 +64,14 @@ async def post_streaming(
     import openai
 
     response: Any = await _send(
-        client, path, body, options, cast_to=httpx2.Response, stream=True, stream_cls=openai.AsyncStream[object]
+        client,
+        path,
+        body,
+        options,
+        on_headers,
+        cast_to=httpx2.Response,
+        stream=True,
+        stream_cls=openai.AsyncStream[object],
     )
     try:
         if "json" in response.headers.get("content-type", ""):
@@ -89,15 +105,27 @@ async def _read(response: Any, sink: EventSink) -> None:
         raise _errors.protocol("the stream ended before the answer did")
 
 
-async def _send(client: "AsyncOpenAI", path: str, body: dict[str, Any], options: Mapping[str, Any], **how: Any) -> Any:
+async def _send(
+    client: "AsyncOpenAI",
+    path: str,
+    body: dict[str, Any],
+    options: Mapping[str, Any],
+    on_headers: OnHeaders,
+    **how: Any,
+) -> Any:
     import openai
 
     # Azure and other subclasses look into the body to find the address; for them it stays an object.
     payload: dict[str, Any] = {"content": dumps(body)} if type(client) is openai.AsyncOpenAI else {"body": body}
     try:
-        return await client.post(path, options=cast("Any", options), **payload, **how)
+        response = await client.post(path, options=cast("Any", options), **payload, **how)
     except Exception as error:
+        if on_headers is not None and isinstance(error, openai.APIStatusError):
+            on_headers(error.response.headers)
         raise _errors.from_exception(error) from error
+    if on_headers is not None:
+        on_headers(response.headers)
+    return response
 
 
 def dumps(body: Mapping[str, Any]) -> bytes:

@@ -50,6 +50,8 @@ class ModelRequest:
     tool_choice: str | Mapping[str, Any] | None = None
     output: OutputSchema | None = None
     seed: int | None = None
+    on_headers: Callable[[Mapping[str, str]], None] | None = None
+    """Told of the headers of the answer, also of one that is an error, as soon as they are there."""
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ class ModelReply:
     response_id: str | None = None
     provider_items: list[dict[str, Any]] | None = None
     time_to_first_token: float | None = None
+    cost: float | None = None
+    """US dollars, where a price is known."""
 
 
 class Model(ABC):
@@ -80,6 +84,11 @@ class Model(ABC):
     kind: ClassVar[ModelKind] = "real"
     retry: RetryPolicy | None = None
     """How failed calls are made again; None: `RetryPolicy.default()`."""
+
+    @property
+    def endpoint(self) -> str:
+        """What calls have a rate limit in common with: the server's address, without credentials."""
+        return self.provider
 
     @abstractmethod
     async def respond(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:

@@ -99,6 +99,10 @@ class _OpenAIModel(Model):
             policy["extra_body"] = extra
         return policy
 
+    @property
+    def endpoint(self) -> str:
+        return self._effective_url()
+
     async def check(self) -> None:
         """Raise `ModelError` when there is no key for a host that wants one."""
         if self.client is None:
@@ -186,9 +190,10 @@ class OpenAIResponses(_OpenAIModel):
         client = await self._connected()
         body = self.body(request)
         if not body.get("stream"):
-            return _responses.parse_response(await post(client, "/responses", body, self._options()))
+            sent = await post(client, "/responses", body, self._options(), request.on_headers)
+            return _responses.parse_response(sent)
         stream = _responses.ResponseStream(on_text)
-        whole = await post_streaming(client, "/responses", body, self._options(), stream)
+        whole = await post_streaming(client, "/responses", body, self._options(), stream, request.on_headers)
         if whole is not None:
             return _responses.parse_response(whole)
         if stream.reply is None:
@@ -263,9 +268,10 @@ class OpenAIChat(_OpenAIModel):
         client = await self._connected()
         body = self.body(request)
         if not body.get("stream"):
-            return _chat.parse_completion(await post(client, "/chat/completions", body, self._options()))
+            sent = await post(client, "/chat/completions", body, self._options(), request.on_headers)
+            return _chat.parse_completion(sent)
         stream = _chat.ChatStream(on_text)
-        whole = await post_streaming(client, "/chat/completions", body, self._options(), stream)
+        whole = await post_streaming(client, "/chat/completions", body, self._options(), stream, request.on_headers)
         return _chat.parse_completion(whole) if whole is not None else stream.reply()
 
     def body(self, request: ModelRequest) -> dict[str, Any]:

@@ -331,3 +331,15 @@ async def test_reasoning_of_every_call_is_kept():
     run = await Agent(ScriptedModel(first, text_reply("2", reasoning="Done.")), tools=[add]).arun("?")
     assert run.reasoning == "I shall add.\n\nDone."
     assert run.messages[1].reasoning == "I shall add."
+
+
+async def test_a_call_without_an_id_is_given_one():
+    reply = call_reply(("add", '{"a": 1, "b": 1}'), ("add", '{"a": 2, "b": 2}'))
+    for call in reply.tool_calls:
+        call.id = ""
+    run = await Agent(ScriptedModel(reply, "done"), tools=[add]).arun("?")
+    ids = [call.id for call in run.messages[1].tool_calls]
+    assert len(set(ids)) == 2
+    assert all(ids)
+    assert [m.tool_call_id for m in run.messages if m.role == "tool"] == ids
+    assert [tool.tool_call_id for tool in run.tools] == ids
