@@ -40,6 +40,9 @@ class ListSink:
     def put_live(self, run_id: str, task: int, attempt: int, take: int, data: bytes) -> None:
         self.live.append((task, attempt, take))
 
+    def when_saved(self, callback: Callable[[], None]) -> None:
+        callback()
+
     def of(self, kind: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
@@ -73,11 +76,11 @@ def make_plan(behaviour: Behaviour = answer_ok, *, n_tasks: int = 3, k: int = 2,
     return RunPlan(**{**values, **changes})
 
 
-def make_engine(plan: RunPlan, sink: ListSink, concurrency: int = 4) -> tuple[Engine, dict[tuple[int, int], Any]]:
+def make_engine(plan: RunPlan, sink: ListSink, concurrency: int = 4, **changes: Any) -> tuple[Engine, dict[tuple[int, int], Any]]:
     """An engine and the dict that its results go into, by (task, attempt)."""
     results: dict[tuple[int, int], Any] = {}
 
     def take(slot, result):
         results[slot.task, slot.attempt] = result
 
-    return Engine(plan, sink, concurrency=concurrency, on_result=take), results
+    return Engine(plan, sink, concurrency=concurrency, on_result=take, **changes), results

@@ -16,6 +16,9 @@ from rollgrid.scorer.base import Score, Scorer
 GRACE_SECONDS = 2.0
 """How long an attempt that was told to stop may take to do so before it is abandoned."""
 
+SCORING_LIMIT = "timeout_seconds:scoring"
+RUN_LIMIT = "timeout_seconds:run"
+
 OnAbandoned = Callable[["asyncio.Task[None]", "Abandoned"], None]
 RunAgent = Callable[[str, RunContext], Awaitable[RunOutput]]
 
@@ -48,13 +51,15 @@ class Abandoned:
     def late_result(self, elapsed: float) -> AttemptResult:
         return result_of(self.progress, elapsed)
 
-    def late_tokens(self) -> dict[str, int]:
-        """Tokens that the attempt's own end did not report yet."""
-        now = self.progress.output.metrics
-        return {
-            name: max(0, getattr(now, name) - getattr(self.counted, name))
+    def late_usage(self) -> dict[str, Any]:
+        """Tokens and cost that the attempt's own end did not report yet."""
+        now, counted = self.progress.output.metrics, self.counted
+        usage: dict[str, Any] = {
+            name: max(0, getattr(now, name) - getattr(counted, name))
             for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
         }
+        usage["cost"] = None if now.cost is None else max(0.0, now.cost - (counted.cost or 0.0))
+        return usage
 
 
 async def run_attempt(
@@ -96,7 +101,7 @@ async def run_attempt(
         error=f"timeout after {timeout_seconds:g} s" + (" while scoring" if phase == "scoring" else ""),
         error_type="AttemptTimeout",
         tool_call_limit_hit=progress.output.tool_call_limit_hit,
-        limit="timeout_seconds:scoring" if phase == "scoring" else "timeout_seconds:run",
+        limit=SCORING_LIMIT if phase == "scoring" else RUN_LIMIT,
     )
 
 
@@ -152,6 +157,8 @@ def result_of(progress: Progress, elapsed: float) -> AttemptResult:
         if isinstance(error, ModelError):
             status = error.status
             error_type = f"ModelError.{error.kind}"
+        else:
+            status = _status_of(error)
     elif progress.score_error is not None:
         error_type = type(progress.score_error).__name__
         text = f"scorer: {error_type}: {progress.score_error}"
@@ -173,6 +180,12 @@ def result_of(progress: Progress, elapsed: float) -> AttemptResult:
         status=status,
         tool_call_limit_hit=run.tool_call_limit_hit,
     )
+
+
+def _status_of(error: BaseException) -> int | None:
+    """The HTTP status that an exception of somebody else's client carries."""
+    status: Any = getattr(error, "status_code", None)
+    return status if isinstance(status, int) and 100 <= status <= 599 else None
 
 
 def describe(error: BaseException) -> str:

@@ -30,14 +30,14 @@ def _try(engine: Engine, command: CommandRow) -> str | None:
     author, args = command.author, command.args
     match command.command:
         case "pause":
-            return engine.pause(author)
+            return engine.steering.pause(author)
         case "resume":
-            return engine.resume(author)
+            return engine.steering.resume(author)
         case "cancel":
-            if args.get("drop") and engine.state == "stopping":
+            if args.get("drop") and engine.steering.state == "stopping":
                 engine.drop_flights()
                 return None
-            refusal = engine.stop("interrupted", author=author, reason=f"cancelled by {author}")
+            refusal = engine.steering.stop("interrupted", author=author, reason=f"cancelled by {author}")
             if refusal is None and args.get("drop"):
                 engine.drop_flights()
             return refusal
@@ -45,7 +45,7 @@ def _try(engine: Engine, command: CommandRow) -> str | None:
             limit = args.get("limit")
             if not isinstance(limit, int) or isinstance(limit, bool):
                 return "concurrency needs a whole number as `limit`"
-            return engine.set_concurrency(limit, author, "asked for")
+            return engine.steering.set_concurrency(limit, author, "asked for")
         case "retry":
             return _retry(engine, author, args)
         case _:
@@ -55,7 +55,7 @@ def _try(engine: Engine, command: CommandRow) -> str | None:
 def _retry(engine: Engine, author: str, args: dict[str, Any]) -> str | None:
     signature, task, attempt = args.get("signature"), args.get("task"), args.get("attempt")
     if isinstance(signature, str):
-        return engine.retry(author, signature=signature)
+        return engine.steering.retry(author, signature=signature)
     if isinstance(task, int) and isinstance(attempt, int):
-        return engine.retry(author, key=(task, attempt))
+        return engine.steering.retry(author, key=(task, attempt))
     return "retry needs a `signature`, or a `task` and an `attempt`"

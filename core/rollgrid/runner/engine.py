@@ -1,95 +1,120 @@
-"""Runs the attempts of a plan, a few at a time, and answers to those who steer it."""
+"""Runs the attempts of a plan, a few at a time."""
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
-from typing import Literal
+from collections.abc import Callable
 from uuid import uuid4
 
 from rollgrid.environments.attempt import AttemptResult, StopReason
-from rollgrid.runner.attempt import Abandoned, run_attempt
-from rollgrid.runner.facts import ended_event, failure_of, transcript_of
+from rollgrid.models.traffic import traffic
+from rollgrid.runner.attempt import run_attempt
+from rollgrid.runner.budget import Budget, Limits, Spent
+from rollgrid.runner.facts import ended_event, failure_of, spent_by, transcript_of
 from rollgrid.runner.flight import SNAPSHOT_SECONDS, Flight
+from rollgrid.runner.lanes import LaneListener, Lanes
+from rollgrid.runner.ledger import Ledger
+from rollgrid.runner.leftovers import Leftovers
 from rollgrid.runner.plan import RunPlan
-from rollgrid.runner.schedule import Schedule, Slot
+from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
-from rollgrid.runner.storm import Failure, Storm, StormWatch
+from rollgrid.runner.steering import AUTO, Steering
 from rollgrid.store.codec import encode
-from rollgrid.store.events import (
-    AttemptStarted,
-    AttemptSuperseded,
-    ConcurrencyChanged,
-    Notice,
-    RunState,
-    RunStateChanged,
-    StormCalled,
-    StormCleared,
-)
+from rollgrid.store.events import AttemptStarted, EndpointPaused
+from rollgrid.threads import leak_listener
 
-State = Literal["running", "paused", "stopping"]
 OnResult = Callable[[Slot, AttemptResult], None]
-Key = tuple[int, int]
 
 
 class Engine:
-    """One pass over a plan. Decisions (`Schedule`, `StormWatch`) are pure; this class has the effects.
+    """One pass over a plan. Decisions are made by pure parts (schedule, storm watch, budget, adaptive limit); this
+    class has the effects. Who steers it does so through `steering`.
 
-    Everything runs on one event loop, so no method needs a lock. The steering methods return at once and say in words
-    why they cannot do what is asked, or None when it is done.
+    Everything runs on one event loop, so no method needs a lock.
     """
 
-    def __init__(self, plan: RunPlan, sink: EventSink, *, concurrency: int, on_result: OnResult) -> None:
+    def __init__(
+        self,
+        plan: RunPlan,
+        sink: EventSink,
+        *,
+        concurrency: int,
+        on_result: OnResult,
+        adaptive: bool = False,
+        budget: Budget | None = None,
+    ) -> None:
         self.plan = plan
-        self.state: State = "running"
-        self.stopped_early: str | None = None
-        self.storm: Storm | None = None
         self.flights: dict[Slot, Flight] = {}
-        self.abandoned: dict[asyncio.Task[None], Abandoned] = {}
+        self.budget = budget or Budget(Limits())
+        self.lanes = Lanes(
+            LaneListener(on_pause=self._lane_paused, on_limit=self._lane_limited, on_room=self._look_again),
+            max_calls=plan.max_concurrency,
+        )
+        self.ledger = Ledger(plan.run_id, sink, plan.slots, plan.takes, plan.order)
+        self.leftovers = Leftovers(plan, sink, self.ledger, self.budget)
+        self.steering = Steering(plan, sink, self.ledger, concurrency, on_change=self._look_again, on_auto=self._adapt)
+        self.holding: str | None = None
+        """Why nothing more is started although the limit would let it, in words."""
         self._sink = sink
         self._on_result = on_result
-        self._schedule = Schedule(plan.slots, plan.order)
-        self._takes = dict(plan.takes)
-        for slot in plan.slots:
-            self._takes[slot.task, slot.attempt] = slot.take
-        self._current: dict[Key, tuple[Slot, Failure | None]] = {}
-        self._storm_slots: list[Slot] = []
-        self._limit = self._capped(concurrency)
-        self._watch = StormWatch(self._limit, single_task=len(plan.tasks) == 1)
         self._wake = asyncio.Event()
-        self._drain_until: float | None = None
-        self._paused_at: float | None = None
-        self._paused_seconds = 0.0
-        self._began = time.monotonic()
+        self._is_adaptive = False
+        self._unsaved = 0
+        if adaptive:
+            self._adapt(True)
 
     @property
     def concurrency(self) -> int:
-        return self._limit
+        return self.steering.limit
 
     @property
-    def active_seconds(self) -> float:
-        """Time since the start without the pauses."""
-        now = time.monotonic()
-        open_pause = now - self._paused_at if self._paused_at is not None else 0.0
-        return now - self._began - self._paused_seconds - open_pause
+    def is_adaptive(self) -> bool:
+        return self._is_adaptive
 
     async def run(self) -> None:
         """Run until nothing is left, or until a stop; attempts that were started are finished or cancelled by then."""
-        self._began = time.monotonic()
+        steering, schedule = self.steering, self.ledger.schedule
+        steering.begin()
         try:
             async with asyncio.TaskGroup() as group:
                 ticker = group.create_task(self._tick())
                 while True:
-                    while (
-                        self.state == "running" and len(self.flights) < self._limit and (slot := self._schedule.next())
-                    ):
-                        self._launch(group, slot)
-                    if not self.flights and (self.state == "stopping" or not len(self._schedule)):
+                    self._wake.clear()
+                    self._launch_what_may(group)
+                    if not self.flights and (steering.state == "stopping" or not len(schedule)):
                         break
                     await self._wake.wait()
-                    self._wake.clear()
                 ticker.cancel()
         finally:
-            await self._part_with_abandoned()
+            self.lanes.close()
+            await self.leftovers.part()
+
+    # -- launching ----------------------------------------------------------------------------------------------------
+
+    def _launch_what_may(self, group: asyncio.TaskGroup) -> None:
+        self.holding = None
+        steering, schedule = self.steering, self.ledger.schedule
+        lane = self.lanes.at(self.plan.endpoint)
+        lane.backlog = False
+        while steering.state == "running" and (slot := schedule.peek()) is not None:
+            # An attempt whose end is not on disk yet holds its place: after a crash no more than these is run again.
+            if len(self.flights) + self._unsaved >= steering.limit:
+                lane.backlog = True
+                return
+            if not lane.has_room(self.plan.model_id):
+                self.holding = lane.why(self.plan.model_id)
+                return
+            verdict, why = self.budget.verdict(slot.task, self._under_way(), steering.active_seconds)
+            if verdict == "stop":
+                steering.stop("budget", reason=f"budget, {why}")
+                return
+            if verdict == "wait":
+                self.holding = f"budget, {why}"
+                return
+            schedule.next()
+            self._launch(group, slot)
+
+    def _under_way(self) -> list[tuple[int, Spent]]:
+        return [(slot.task, flight.spent()) for slot, flight in self.flights.items()]
 
     def _launch(self, group: asyncio.TaskGroup, slot: Slot) -> None:
         session = uuid4().hex
@@ -97,11 +122,15 @@ class Engine:
             self.plan.run_id,
             slot,
             self._sink,
+            self.lanes,
+            self.plan.prices,
             seed=self.plan.seed_of(slot),
             session_id=f"rollout-{session}",
             user_id=f"rollout-{session[:12]}",
         )
         self.flights[slot] = flight
+        if self.plan.model_id:
+            flight.passage.expect(self.lanes.at(self.plan.endpoint))
         task, attempt, take = slot
         self._sink.append(
             AttemptStarted(
@@ -114,6 +143,9 @@ class Engine:
         slot = flight.slot
         task = self.plan.tasks[slot.task]
         began = time.monotonic()
+        # Of this task's own context, which everything that the attempt starts gets a copy of.
+        traffic.set(flight.passage)
+        leak_listener.set(lambda job: self.leftovers.given_up(slot, job))
         try:
             result = await run_attempt(
                 self.plan.make_agent,
@@ -123,7 +155,7 @@ class Engine:
                 flight.context,
                 timeout_seconds=self.plan.timeout_seconds,
                 on_scoring=flight.on_scoring,
-                on_abandoned=lambda work, left: self._abandon(flight, work, left),
+                on_abandoned=lambda work, left: self.leftovers.abandoned(slot, flight.started_at, work, left),
             )
         except asyncio.CancelledError:
             self._land(flight, _cancelled(flight, time.monotonic() - began))
@@ -136,145 +168,57 @@ class Engine:
         """Take one finished attempt in: log, storm watch, caller."""
         slot = flight.slot
         del self.flights[slot]
-        self._wake.set()
+        flight.passage.arrive()
         result.index, result.take = slot.attempt, slot.take
-        event = ended_event(self.plan.run_id, time.time(), slot, result)
+        event = ended_event(self.plan.run_id, time.time(), slot, result, flight.passage)
         self._sink.append(event, encode(transcript_of(result.run)))
-        failure = failure_of(result)
-        self._current[slot.task, slot.attempt] = (slot, failure)
+        self._unsaved += 1
+        self._sink.when_saved(self._saved)
+        self.budget.ended(slot.task, spent_by(event))
         self._on_result(slot, result)
-        if result.stop_reason is StopReason.cancelled and self.state == "stopping":
-            return
-        if self.storm is not None:
-            if failure is not None and failure.signature == self.storm.signature:
-                self._storm_slots.append(slot)
-            return
-        storm = self._watch.observe(slot, failure)
-        if storm is not None and len(self._schedule):
-            self._call_storm(storm)
+        if not self.plan.model_id:
+            self.lanes.at(self.plan.endpoint).observed(flight.launched_at, result.status, well=result.error is None)
+        cancelled = result.stop_reason is StopReason.cancelled
+        self.steering.ended(slot, failure_of(result), cancelled=cancelled)
+        self._wake.set()
 
-    def _call_storm(self, storm: Storm) -> None:
-        self.storm = storm
-        self._storm_slots = list(storm.slots)
+    def _saved(self) -> None:
+        self._unsaved -= 1
+        self._wake.set()
+
+    # -- the endpoints ------------------------------------------------------------------------------------------------
+
+    def _look_again(self) -> None:
+        self._wake.set()
+
+    def _adapt(self, on: bool) -> None:
+        """Find the concurrency out from now on, or leave it as it is."""
+        if on == self._is_adaptive:
+            return
+        self._is_adaptive = on
+        self.lanes.adapt(on)
+        adaptive = self.lanes.at(self.plan.endpoint).adaptive
+        if adaptive is not None:
+            self._lane_limited(self.plan.endpoint, adaptive.limit, adaptive.reason)
+
+    def _lane_limited(self, endpoint: str, limit: int, reason: str) -> None:
+        if endpoint == self.plan.endpoint:
+            self.steering.set_concurrency(limit, None, f"{AUTO}: {reason}")
+
+    def _lane_paused(self, endpoint: str, seconds: float, reason: str) -> None:
         self._sink.append(
-            StormCalled(
-                run_id=self.plan.run_id,
-                at=time.time(),
-                signature=storm.signature,
-                sample=storm.sample,
-                count=len(storm.slots),
-                window=storm.window,
-            )
+            EndpointPaused(run_id=self.plan.run_id, at=time.time(), endpoint=endpoint, seconds=seconds, reason=reason)
         )
-        if self.plan.storm_action == "stop":
-            self.stop("error-storm", reason=storm.sample)
-        elif self.state == "running":
-            self._set_state("paused", reason=f"error storm: {storm.sample}")
 
-    # -- steering ---------------------------------------------------------------------------------------------------
-
-    def pause(self, author: str) -> str | None:
-        if self.state != "running":
-            return f"the run is {self.state}"
-        self._set_state("paused", author=author)
-        return None
-
-    def resume(self, author: str) -> str | None:
-        """Go on after a pause. After a storm its attempts are run again."""
-        if self.state != "paused":
-            return f"the run is {self.state}"
-        if self.storm is not None:
-            self.storm = None
-            self._watch.reset()
-            self._sink.append(StormCleared(run_id=self.plan.run_id, at=time.time(), author=author))
-            self._again(self._storm_slots, "storm", author)
-            self._storm_slots = []
-        self._set_state("running", author=author)
-        return None
-
-    def stop(self, stopped_early: str, *, author: str | None = None, reason: str | None = None) -> str | None:
-        """Start nothing more; what is in flight may finish within the drain limit."""
-        if self.state == "stopping":
-            return "the run is already stopping"
-        self.stopped_early = stopped_early
-        self._drain_until = time.monotonic() + self.plan.drain_seconds
-        self._set_state("stopping", author=author, reason=reason or stopped_early)
-        return None
+    # -- the end of attempts ------------------------------------------------------------------------------------------
 
     def drop_flights(self) -> None:
         """Cancel what is in flight; each such attempt is kept with what had arrived."""
-        self._drain_until = time.monotonic()
+        self.steering.drain_until = time.monotonic()
         for flight in self.flights.values():
             if flight.task is not None and not flight.dropped:
                 flight.dropped = True
                 flight.task.cancel()
-
-    def set_concurrency(self, limit: int, author: str | None, reason: str) -> str | None:
-        if limit < 1:
-            return "the concurrency must be at least 1"
-        self._limit = self._capped(limit)
-        self._watch.set_concurrency(self._limit)
-        self._sink.append(
-            ConcurrencyChanged(run_id=self.plan.run_id, at=time.time(), limit=self._limit, reason=reason, author=author)
-        )
-        self._wake.set()
-        return None
-
-    def retry(self, author: str, *, signature: str | None = None, key: Key | None = None) -> str | None:
-        """Run finished attempts again: those of one error signature, or one (task, attempt)."""
-        if self.state == "stopping":
-            return "the run is stopping"
-        chosen = [
-            slot
-            for at, (slot, failure) in self._current.items()
-            if at == key or (failure is not None and failure.signature == signature)
-        ]
-        if not chosen:
-            return "no finished attempt of this session matches"
-        self._again(chosen, "retry", author)
-        self._wake.set()
-        return None
-
-    def _again(self, slots: Iterable[Slot], why: str, author: str) -> None:
-        """Supersede these takes and schedule the next take of each."""
-        fresh: list[Slot] = []
-        for slot in slots:
-            key = (slot.task, slot.attempt)
-            if self._current.get(key, (None,))[0] != slot:
-                continue  # already run again, or running
-            del self._current[key]
-            self._supersede(slot, why, author)
-            self._takes[key] += 1
-            fresh.append(Slot(slot.task, slot.attempt, self._takes[key]))
-        self._schedule.add(fresh)
-
-    def _supersede(self, slot: Slot, why: str, author: str | None) -> None:
-        task, attempt, take = slot
-        self._sink.append(
-            AttemptSuperseded(
-                run_id=self.plan.run_id, at=time.time(), task=task, attempt=attempt, take=take, why=why, author=author
-            )
-        )
-
-    def _set_state(self, state: State, *, author: str | None = None, reason: str | None = None) -> None:
-        now = time.monotonic()
-        if self._paused_at is not None and state != "paused":
-            self._paused_seconds += now - self._paused_at
-            self._paused_at = None
-        elif state == "paused":
-            self._paused_at = now
-        self.state = state
-        self._wake.set()
-        logged: RunState = state
-        self._sink.append(
-            RunStateChanged(run_id=self.plan.run_id, at=time.time(), state=logged, reason=reason, author=author)
-        )
-
-    def _capped(self, concurrency: int) -> int:
-        cap = self.plan.max_concurrency
-        return min(concurrency, cap) if cap is not None else concurrency
-
-    # -- keeping watch ----------------------------------------------------------------------------------------------
 
     async def _tick(self) -> None:
         while True:
@@ -282,42 +226,12 @@ class Engine:
             now = time.monotonic()
             for flight in self.flights.values():
                 flight.tick(now)
-            if self._drain_until is not None and now >= self._drain_until and self.flights:
+            self.leftovers.tick(now)
+            drain_until = self.steering.drain_until
+            if drain_until is not None and now >= drain_until and self.flights:
                 self.drop_flights()
-
-    def _abandon(self, flight: Flight, work: "asyncio.Task[None]", left: Abandoned) -> None:
-        self.abandoned[work] = left
-        task = self.plan.tasks[flight.slot.task]
-        self._notice(f"attempt {flight.slot.attempt} of {task.id} ignores its cancellation and was left behind")
-        work.add_done_callback(lambda done: self._late(flight, done))
-
-    def _late(self, flight: Flight, work: "asyncio.Task[None]") -> None:
-        """Keep what an abandoned attempt brought after all, as a superseded take that counts for nothing."""
-        left = self.abandoned.pop(work)
-        if work.cancelled() or work.exception() is not None:
-            return
-        key = (flight.slot.task, flight.slot.attempt)
-        self._takes[key] += 1
-        slot = Slot(*key, self._takes[key])
-        result = left.late_result(time.time() - flight.started_at)
-        task, attempt, take = slot
-        self._sink.append(
-            AttemptStarted(run_id=self.plan.run_id, at=flight.started_at, task=task, attempt=attempt, take=take)
-        )
-        event = ended_event(self.plan.run_id, time.time(), slot, result).model_copy(update=left.late_tokens())
-        self._sink.append(event, encode(transcript_of(result.run)))
-        self._supersede(slot, "late", None)
-
-    async def _part_with_abandoned(self) -> None:
-        """Give abandoned work one last chance to end, then leave it."""
-        if not self.abandoned:
-            return
-        for work in self.abandoned:
-            work.cancel()
-        await asyncio.wait(set(self.abandoned), timeout=1.0)
-
-    def _notice(self, text: str) -> None:
-        self._sink.append(Notice(run_id=self.plan.run_id, at=time.time(), level="warning", text=text))
+            if self.budget.limits.max_seconds is not None:
+                self._wake.set()
 
 
 def _cancelled(flight: Flight, elapsed: float) -> AttemptResult:

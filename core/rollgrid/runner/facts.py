@@ -4,26 +4,32 @@ from typing import Any
 
 import orjson
 
-from rollgrid.agent.run import RunOutput
+from rollgrid.agent.run import Metrics, RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason
+from rollgrid.runner.attempt import SCORING_LIMIT
+from rollgrid.runner.budget import Spent
+from rollgrid.runner.passage import Paid, Passage
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.signature import error_signature
 from rollgrid.runner.storm import Failure
 from rollgrid.store.events import AttemptEnded
 
+NO_SCORE = "no score from the scorer before the attempt's time was up"
 NO_REPLY = "no reply from the model before the attempt's time was up"
 
 
 def failure_of(result: AttemptResult) -> Failure | None:
     """The failure that a storm watch counts, or None.
 
-    A timeout counts only when nothing at all had arrived: an endpoint that does not answer is an outage, an agent that
-    is slow at a hard task is not.
+    A timeout counts only when nothing at all had arrived, or when the scorer did not return: an endpoint that does not
+    answer is an outage and a scorer that hangs is a fault, an agent that is slow at a hard task is neither.
     """
     if result.score is not None:
         return None
     if result.stop_reason is StopReason.timeout:
         run = result.run
+        if result.limit == SCORING_LIMIT:
+            return Failure(f"Timeout: {NO_SCORE}", "Timeout", NO_SCORE)
         silent = run is None or not (run.partial_text or run.tools or run.metrics.output_tokens)
         return Failure(f"Timeout: {NO_REPLY}", "Timeout", NO_REPLY) if silent else None
     if result.error is None:
@@ -32,12 +38,21 @@ def failure_of(result: AttemptResult) -> Failure | None:
     return Failure(error_signature(error_type, result.status, result.error), error_type, result.error)
 
 
-def ended_event(run_id: str, at: float, slot: Slot, result: AttemptResult) -> AttemptEnded:
-    """The event that ends this take. Scores and errors go in whole; the transcript is the event's body."""
+def ended_event(
+    run_id: str, at: float, slot: Slot, result: AttemptResult, passage: Passage | None = None
+) -> AttemptEnded:
+    """The event that ends this take. Scores and errors go in whole; the transcript is the event's body.
+
+    `passage` has seen the model calls that went through the run; an agent that does not count for itself is counted
+    by it.
+    """
     run = result.run
     score = result.score
     failure = failure_of(result)
     metrics = run.metrics if run is not None else None
+    if metrics is not None and passage is not None:
+        fill_in(metrics, passage.paid)
+    scoring = passage.paid_for_scoring if passage is not None else Paid()
     return AttemptEnded(
         run_id=run_id,
         at=at,
@@ -61,9 +76,29 @@ def ended_event(run_id: str, at: float, slot: Slot, result: AttemptResult) -> At
         cached_tokens=metrics.cached_tokens if metrics else 0,
         reasoning_tokens=metrics.reasoning_tokens if metrics else 0,
         cost=metrics.cost if metrics else None,
+        scorer_input_tokens=scoring.input_tokens,
+        scorer_output_tokens=scoring.output_tokens,
+        scorer_cost=scoring.cost,
         retries=metrics.retries if metrics else 0,
         n_tools=len(run.tools) if run else 0,
         tool_call_limit_hit=result.tool_call_limit_hit,
+    )
+
+
+def fill_in(metrics: Metrics, paid: Paid) -> None:
+    """What the agent's own calls brought, for an agent that does not say it itself."""
+    if not metrics.total_tokens:
+        metrics.input_tokens, metrics.output_tokens = paid.input_tokens, paid.output_tokens
+    if metrics.cost is None and metrics.total_tokens == paid.input_tokens + paid.output_tokens:
+        metrics.cost = paid.cost
+
+
+def spent_by(event: AttemptEnded) -> Spent:
+    """What an attempt took, its scoring included."""
+    return Spent(
+        (event.cost or 0.0) + (event.scorer_cost or 0.0),
+        event.input_tokens + event.output_tokens + event.scorer_input_tokens + event.scorer_output_tokens,
+        event.duration_seconds,
     )
 
 

@@ -7,6 +7,10 @@ from typing import Literal
 
 from rollgrid.agent.context import RetryNotice, RunContext
 from rollgrid.agent.run import RunOutput, ToolExecution
+from rollgrid.models.pricing import PriceList
+from rollgrid.runner.budget import Spent
+from rollgrid.runner.lanes import Lanes
+from rollgrid.runner.passage import Passage
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
 from rollgrid.store.codec import encode
@@ -18,7 +22,7 @@ SNAPSHOT_SECONDS = 0.25
 _SNAPSHOT_SHARE = 20.0
 """A snapshot that took t seconds to make is followed by a pause of at least this many times t."""
 
-PhaseName = Literal["model", "tool", "scoring"]
+PhaseName = Literal["model", "tool", "scoring", "waiting"]
 
 
 @dataclass(slots=True)
@@ -32,14 +36,19 @@ class Flight:
     run_id: str
     slot: Slot
     sink: EventSink
+    lanes: Lanes
+    prices: PriceList | None = None
     context: RunContext = field(init=False)
+    passage: Passage = field(init=False)
     seed: int | None = None
     session_id: str | None = None
     user_id: str | None = None
     task: "asyncio.Task[None] | None" = None
     started_at: float = field(default_factory=time.time)
+    launched_at: float = field(default_factory=time.monotonic)
     dropped: bool = False
     """Cancelled on request: the attempt ends, the run goes on to its own end."""
+    _before: tuple[PhaseName, str | None] = ("model", None)
     _phase: PhaseName = "model"
     _detail: str | None = None
     _told: tuple[PhaseName, str | None] = ("model", None)
@@ -50,6 +59,7 @@ class Flight:
         self.context = RunContext(
             output=RunOutput(), observer=self, seed=self.seed, session_id=self.session_id, user_id=self.user_id
         )
+        self.passage = Passage(self.lanes, self.prices, on_wait=self.on_wait, on_turn=self.on_turn)
 
     def on_model_call(self, run: RunOutput) -> None:
         self._phase, self._detail, self._dirty = "model", None, True
@@ -82,8 +92,24 @@ class Flight:
         # The next phase must be told even when it is the one told last: the log says "retrying" now.
         self._told = ("scoring", "retried")
 
+    def on_wait(self, why: str) -> None:
+        self._before = (self._phase, self._detail)
+        self._phase, self._detail, self._dirty = "waiting", why, True
+
+    def on_turn(self) -> None:
+        if self._phase == "waiting":
+            self._phase, self._detail = self._before
+            self._dirty = True
+
     def on_scoring(self) -> None:
+        self.passage.score()
         self._phase, self._detail, self._dirty = "scoring", None, True
+
+    def spent(self) -> Spent:
+        """What the attempt has taken so far, the scorer included."""
+        paid, scoring = self.passage.paid, self.passage.paid_for_scoring
+        tokens = paid.input_tokens + paid.output_tokens + scoring.input_tokens + scoring.output_tokens
+        return Spent((paid.cost or 0.0) + (scoring.cost or 0.0), tokens)
 
     def tick(self, now: float) -> None:
         """Write what has changed since the last tick. `now` is the monotonic clock."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rollgrid.environments.task import Task
+from rollgrid.models.pricing import PriceList
 from rollgrid.runner.attempt import RunAgent
 from rollgrid.runner.schedule import Order, Slot
 from rollgrid.scorer.base import Scorer
@@ -31,6 +32,10 @@ class RunPlan:
     max_concurrency: int | None = None
     storm_action: Literal["stop", "pause"] = "stop"
     drain_seconds: float = 30.0
+    endpoint: str = ""
+    """Where the agent's model is asked; empty when the agent does not tell."""
+    model_id: str = ""
+    prices: PriceList | None = None
 
     def seed_of(self, slot: Slot) -> int:
         """A seed of the attempt's own: the same whenever this attempt of this run is run again."""

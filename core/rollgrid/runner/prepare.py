@@ -12,6 +12,7 @@ from rollgrid.environments.fingerprint import fingerprint_run
 from rollgrid.environments.task import Task
 from rollgrid.models.base import Model
 from rollgrid.runner.attempt import RunAgent
+from rollgrid.runner.budget import Spent
 from rollgrid.runner.machine import versions
 from rollgrid.runner.plan import all_slots
 from rollgrid.runner.schedule import Order, Slot
@@ -43,6 +44,12 @@ class Prepared:
     session: int = 1
     active_seconds: float = 0.0
     seed: str | None = None
+    spent: Spent = field(default_factory=Spent)
+    """What earlier sessions paid, for all takes."""
+    known: tuple[tuple[int, Spent], ...] = ()
+    """What attempts of each task took in earlier sessions."""
+    is_restricted: bool = False
+    """Other tasks lack attempts that this session does not run."""
 
     @property
     def model(self) -> Model | None:

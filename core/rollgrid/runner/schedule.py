@@ -36,6 +36,10 @@ class Schedule:
     def __len__(self) -> int:
         return len(self._heap)
 
+    def peek(self) -> Slot | None:
+        """The next attempt, which stays, or None when nothing is left."""
+        return self._heap[0][1] if self._heap else None
+
     def next(self) -> Slot | None:
         """Take the next attempt out, or None when nothing is left."""
         return heapq.heappop(self._heap)[1] if self._heap else None

@@ -2,93 +2,31 @@
 
 import asyncio
 import os
-import signal
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Literal, Self
 
 from rollgrid.environments.attempt import AttemptResult
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
-from rollgrid.errors import RollgridError
+from rollgrid.errors import RollgridError, RunError
+from rollgrid.models.base import Model
+from rollgrid.models.pricing import KnownPrices, PriceList, is_priced, may_be_priced
+from rollgrid.runner.budget import Budget
 from rollgrid.runner.control import carry_out
 from rollgrid.runner.engine import Engine
+from rollgrid.runner.options import RESTRICTED, FinalState, RunProgress, SessionOptions, SessionOutcome
 from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.prepare import Prepared
 from rollgrid.runner.schedule import Slot
+from rollgrid.runner.signals import Signals
 from rollgrid.runner.sink import EventSink, NoLog
 from rollgrid.store import process
 from rollgrid.store.events import CommandAnswered, Notice, RunStateChanged, SessionEnded, SessionStarted
 from rollgrid.store.lease import HEARTBEAT_SECONDS, Lease, acquire
 from rollgrid.store.writer import LogWriter
 
+__all__ = ["RunProgress", "Session", "SessionOptions", "SessionOutcome"]
+
 POLL_SECONDS = 0.25
-
-FinalState = Literal["finished", "interrupted", "stopped"]
-
-
-@dataclass(frozen=True, slots=True)
-class RunProgress:
-    """Where a run stands, for a progress line."""
-
-    run_id: str
-    state: str
-    n_planned: int
-    n_ended: int
-    n_scored: int
-    n_passed: int
-    n_in_flight: int
-    active_seconds: float
-    log_fault: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionOptions:
-    """`log` None: nothing is written. `collect`: keep every attempt with its transcript for the result.
-
-    `on_ready` is called once the run is in the log, `on_progress` after each attempt and about once a second,
-    `on_message` with a line for the person at the terminal.
-    """
-
-    log: Path | None
-    author: str
-    concurrency: int
-    run_id: str
-    storm_action: Literal["stop", "pause"] = "stop"
-    handle_signals: bool = False
-    collect: bool = True
-    drain_seconds: float = 30.0
-    on_ready: Callable[[str], None] = field(default=lambda _run_id: None)
-    on_progress: Callable[[RunProgress], None] = field(default=lambda _progress: None)
-    on_message: Callable[[str], None] = field(default=lambda _text: None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionOutcome:
-    """How the session ended. `result` holds the attempts of earlier sessions too."""
-
-    run_id: str
-    log: Path | None
-    state: FinalState
-    stopped_early: str | None
-    reason: str | None
-    result: EnvironmentRunResult
-
-    def with_result(self, result: EnvironmentRunResult) -> Self:
-        return replace(self, result=result)
-
-    @property
-    def exit_code(self) -> int:
-        """0 done, 3 nothing scored or stopped by a storm, 4 stopped by a budget, 130 interrupted."""
-        if self.state == "interrupted":
-            return 130
-        if self.stopped_early == "budget":
-            return 4
-        if self.stopped_early is not None or (self.result.n_attempts > 0 and self.result.n_scored == 0):
-            return 3
-        return 0
 
 
 class Session:
@@ -105,7 +43,7 @@ class Session:
         self._n_passed = sum(result.passed for result in prepared.kept.values())
 
     async def run(self) -> SessionOutcome:
-        options = self._options
+        options, prepared = self._options, self._prepared
         async with AsyncExitStack() as stack:
             sink: EventSink = NoLog()
             lease: Lease | None = None
@@ -113,17 +51,23 @@ class Session:
                 self._writer = sink = await stack.enter_async_context(LogWriter.open_cm(options.log))
                 lease = await acquire(options.log, options.run_id)
                 stack.push_async_callback(lease.release)
+            prices = await self._prices()
             engine = self._engine = Engine(
-                self._plan(), sink, concurrency=options.concurrency, on_result=self._take_result
+                self._plan(prices),
+                sink,
+                concurrency=options.concurrency,
+                adaptive=options.adaptive,
+                budget=self._budget(),
+                on_result=self._take_result,
             )
             await self._announce(sink, engine)
             options.on_ready(options.run_id)
             if options.handle_signals:
-                stack.enter_context(_Signals(self._interrupt))
+                stack.enter_context(Signals(self._interrupt))
             stopped_early: str | None = "interrupted"
             try:
                 await self._steer(engine, sink, lease)
-                stopped_early = engine.stopped_early
+                stopped_early = engine.steering.stopped_early or (RESTRICTED if prepared.is_restricted else None)
             finally:
                 # Also on cancellation: what was finished stays, and the run can be resumed.
                 state = _final_state(stopped_early)
@@ -133,12 +77,34 @@ class Session:
             log=options.log,
             state=state,
             stopped_early=stopped_early,
-            reason=engine.storm.sample if engine.storm is not None else None,
+            reason=engine.steering.why_stopped,
             result=self._result(engine, stopped_early),
         )
 
-    def _plan(self) -> RunPlan:
+    async def _prices(self) -> PriceList | None:
+        """The prices of the calls. Raises `RunError` when the cost is limited and would not be known."""
+        model, options = self._prepared.model, self._options
+        prices = options.price
+        if prices is None and model is not None and may_be_priced(model):
+            prices = KnownPrices()
+        if options.limits.max_cost is not None and prices is not None:
+            await prices.ready()
+        if options.limits.max_cost is not None and (prices is None or model is None or not is_priced(prices, model)):
+            what = "the agent does not tell its model" if model is None else _unpriced(model)
+            raise RunError(
+                f"the cost cannot be limited: {what}", "limit tokens or time, or give a price with --price IN/OUT"
+            )
+        return prices
+
+    def _budget(self) -> Budget:
+        budget = Budget(self._options.limits, self._prepared.spent)
+        for task, spent in self._prepared.known:
+            budget.learn(task, spent)
+        return budget
+
+    def _plan(self, prices: PriceList | None) -> RunPlan:
         prepared, options = self._prepared, self._options
+        model = prepared.model
         return RunPlan(
             run_id=options.run_id,
             tasks=prepared.tasks,
@@ -153,6 +119,9 @@ class Session:
             max_concurrency=prepared.max_concurrency,
             storm_action=options.storm_action,
             drain_seconds=options.drain_seconds,
+            endpoint=model.endpoint if model is not None else "",
+            model_id=model.id if model is not None else "",
+            prices=prices,
         )
 
     async def _announce(self, sink: EventSink, engine: Engine) -> None:
@@ -171,6 +140,8 @@ class Session:
                 boot_id=process.boot_id(),
                 author=options.author,
                 concurrency=engine.concurrency,
+                adaptive=engine.is_adaptive,
+                limits=options.limits.to_dict(),
             )
         )
         sink.append(RunStateChanged(run_id=options.run_id, at=now, state="running", author=options.author))
@@ -185,6 +156,8 @@ class Session:
     async def _steer(self, engine: Engine, sink: EventSink, lease: Lease | None) -> None:
         async with asyncio.TaskGroup() as group:
             keeper = group.create_task(self._keep(engine, sink, lease))
+            if engine.plan.prices is not None:
+                group.create_task(engine.plan.prices.ready())
             try:
                 await engine.run()
             finally:
@@ -215,16 +188,18 @@ class Session:
             if time.monotonic() - beat >= HEARTBEAT_SECONDS:
                 beat = time.monotonic()
                 if not await lease.heartbeat():
-                    engine.stop("interrupted", reason="another runner has taken this run over")
+                    engine.steering.stop("interrupted", reason="another runner has taken this run over")
                     engine.drop_flights()
 
     async def _close(self, engine: Engine, sink: EventSink, state: FinalState, stopped_early: str | None) -> None:
         run_id = self._options.run_id
         now = time.time()
-        reason = engine.storm.sample if engine.storm is not None else None
+        reason = engine.steering.why_stopped
         sink.append(RunStateChanged(run_id=run_id, at=now, state=state, stopped_early=stopped_early, reason=reason))
         sink.append(
-            SessionEnded(run_id=run_id, at=now, session=self._prepared.session, active_seconds=engine.active_seconds)
+            SessionEnded(
+                run_id=run_id, at=now, session=self._prepared.session, active_seconds=engine.steering.active_seconds
+            )
         )
         if self._writer is not None:
             await self._writer.flush()
@@ -236,7 +211,7 @@ class Session:
             return
         self._interrupts += 1
         if self._interrupts == 1:
-            engine.stop("interrupted", author=self._options.author, reason="interrupted by a signal")
+            engine.steering.stop("interrupted", author=self._options.author, reason="interrupted by a signal")
             self._options.on_message(f"stopping: {len(engine.flights)} in flight, press again to drop them")
         else:
             engine.drop_flights()
@@ -258,14 +233,17 @@ class Session:
         prepared = self._prepared
         return RunProgress(
             run_id=self._options.run_id,
-            state=engine.state,
+            state=engine.steering.state,
             n_planned=len(prepared.tasks) * prepared.k,
             n_ended=len(self._results),
             n_scored=self._n_scored,
             n_passed=self._n_passed,
             n_in_flight=len(engine.flights),
-            active_seconds=prepared.active_seconds + engine.active_seconds,
+            active_seconds=prepared.active_seconds + engine.steering.active_seconds,
             log_fault=self._writer.fault if self._writer is not None else None,
+            concurrency=engine.concurrency,
+            adaptive=engine.is_adaptive,
+            holding=engine.holding,
         )
 
     def _result(self, engine: Engine, stopped_early: str | None) -> EnvironmentRunResult:
@@ -286,33 +264,20 @@ class Session:
                 )
                 for index, task in enumerate(prepared.tasks)
             ),
-            duration_seconds=prepared.active_seconds + engine.active_seconds,
+            duration_seconds=prepared.active_seconds + engine.steering.active_seconds,
             stopped_early=stopped_early,
             fingerprint_parts=prepared.fingerprint_parts,
             about=prepared.about(self._options.run_id),
         )
 
 
+def _unpriced(model: Model) -> str:
+    if model.kind != "real":
+        return f"a {model.kind} model costs nothing"
+    return f"no price is known for {model.id} at {model.endpoint}"
+
+
 def _final_state(stopped_early: str | None) -> FinalState:
     if stopped_early is None:
         return "finished"
     return "interrupted" if stopped_early == "interrupted" else "stopped"
-
-
-class _Signals:
-    """SIGINT and SIGTERM call `on_interrupt` while this is open; SIGHUP is ignored, so a lost terminal ends nothing."""
-
-    def __init__(self, on_interrupt: Callable[[], None]) -> None:
-        self._on_interrupt = on_interrupt
-
-    def __enter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._on_interrupt)
-        self._hangup = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-    def __exit__(self, *_: object) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        signal.signal(signal.SIGHUP, self._hangup)

@@ -1,5 +1,6 @@
 """Where a run's events go."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from rollgrid.store.events import Event
@@ -12,6 +13,10 @@ class EventSink(Protocol):
 
     def put_live(self, run_id: str, task: int, attempt: int, take: int, data: bytes) -> None: ...
 
+    def when_saved(self, callback: Callable[[], None]) -> None:
+        """Call back, once, when all that was appended so far is safe, and see to it that this is soon."""
+        ...
+
 
 class NoLog:
     """For a run whose log is off."""
@@ -19,3 +24,6 @@ class NoLog:
     def append(self, event: Event, body: bytes | None = None) -> None: ...
 
     def put_live(self, run_id: str, task: int, attempt: int, take: int, data: bytes) -> None: ...
+
+    def when_saved(self, callback: Callable[[], None]) -> None:
+        callback()

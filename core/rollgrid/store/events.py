@@ -74,6 +74,10 @@ class SessionStarted(Event):
     boot_id: str
     author: str
     concurrency: int
+    adaptive: bool = False
+    """The concurrency is found out as the run goes on; `concurrency` is what it starts with."""
+    limits: dict[str, float] = Field(default_factory=dict)
+    """What the run may spend: `max_cost`, `max_tokens`, `max_seconds`."""
 
 
 class SessionEnded(Event):
@@ -103,6 +107,15 @@ class ConcurrencyChanged(Event):
     author: str | None = None
 
 
+class EndpointPaused(Event):
+    """The server at `endpoint` asked for a pause; until it is over, no attempt of the run calls it."""
+
+    kind: Literal["endpoint_paused"] = "endpoint_paused"
+    endpoint: str
+    seconds: float
+    reason: str
+
+
 class AttemptEvent(Event):
     task: int
     attempt: int
@@ -126,10 +139,13 @@ class AttemptRetrying(AttemptEvent):
 
 
 class AttemptPhase(AttemptEvent):
-    """What a running attempt is doing: waiting for the model, running a tool (`detail` names it), being scored."""
+    """What a running attempt is doing: waiting for the model, running a tool (`detail` names it), being scored.
+
+    `waiting`: its next call is held back, `detail` says why (a rate limit).
+    """
 
     kind: Literal["attempt_phase"] = "attempt_phase"
-    phase: Literal["model", "tool", "scoring"]
+    phase: Literal["model", "tool", "scoring", "waiting"]
     detail: str | None = None
 
 
@@ -161,6 +177,10 @@ class AttemptEnded(AttemptEvent):
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     cost: float | None = None
+    scorer_input_tokens: int = 0
+    scorer_output_tokens: int = 0
+    scorer_cost: float | None = None
+    """What scoring it cost, where a model does that; not part of `cost`."""
     retries: int = 0
     n_tools: int = 0
     tool_call_limit_hit: bool = False
@@ -213,6 +233,7 @@ AnyEvent = Annotated[
     | SessionEnded
     | RunStateChanged
     | ConcurrencyChanged
+    | EndpointPaused
     | AttemptStarted
     | AttemptRetrying
     | AttemptPhase

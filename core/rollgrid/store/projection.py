@@ -10,6 +10,8 @@ write back the rows that come out. Rules that keep the counts honest:
 - `n_started` - `n_ended` is therefore the number of attempts in flight.
 - `n_errors` counts takes that failed to give a verdict: the agent's run ended in an error, or it completed and the
   scorer gave no score. Timeouts and cancelled takes are unscored without being errors.
+- What a model took that scored an attempt was paid too: it is part of the run's tokens and cost, and of no attempt's.
+- A take that waits to make a call again has `n/limit, reason` as its `detail`: retry n of at most limit.
 - Events of a take that was never started change nothing, except `attempt_ended`, which says all there is to know.
   Events of a run that was never created change nothing.
 """
@@ -244,7 +246,7 @@ def _attempt_retrying(run: RunState, attempt: AttemptState | None, entry: Entry)
         return None
     data = entry.data
     attempt.phase = "retrying"
-    attempt.detail = data["reason"]
+    attempt.detail = f"{data['n']}/{data['limit']}, {data['reason']}"
     attempt.status = data["status"]
     attempt.retry_at = entry.at + data["wait_seconds"]
     attempt.retries += 1
@@ -289,10 +291,12 @@ def _attempt_ended(run: RunState, attempt: AttemptState | None, entry: Entry) ->
     attempt.n_tools = data["n_tools"]
     attempt.ended_seq = entry.seq
     run.n_retries += untold
-    run.input_tokens += attempt.input_tokens
-    run.output_tokens += attempt.output_tokens
-    if attempt.cost is not None:
-        run.cost = (run.cost or 0.0) + attempt.cost
+    # Logs from before scorers were counted do not have their fields.
+    run.input_tokens += attempt.input_tokens + data.get("scorer_input_tokens", 0)
+    run.output_tokens += attempt.output_tokens + data.get("scorer_output_tokens", 0)
+    for cost in (attempt.cost, data.get("scorer_cost")):
+        if cost is not None:
+            run.cost = (run.cost or 0.0) + cost
     if attempt.superseded is None:
         _count_ended(run, attempt, 1)
     return attempt

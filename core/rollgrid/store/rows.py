@@ -66,7 +66,13 @@ class TaskRow(NamedTuple):
 
 
 class AttemptRow(NamedTuple):
-    """One take of one attempt. Phases of a running one: `model`, `tool`, `scoring`, `retrying`; ended: `ended`."""
+    """One take of one attempt.
+
+    Phases of a running one: `model`, `tool`, `scoring`, `waiting`, `retrying`; ended: `ended`.
+
+    While it waits to make a call again, `retry_at` says until when, `status` holds the HTTP status, and `detail` is
+    `n/limit, reason`: retry n of at most limit.
+    """
 
     task: int
     attempt: int

@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import sqlite3
 import time
-from collections.abc import AsyncGenerator
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -36,6 +37,10 @@ _WAL_BYTES = 64 * 1024 * 1024
 _LOOK_SECONDS = 2.0
 
 
+PROMPT_SECONDS = 0.005
+"""A flush that somebody waits for comes this soon; what is appended meanwhile goes along."""
+
+
 class _Pending(NamedTuple):
     event: Any
     text: str
@@ -61,6 +66,8 @@ class LogWriter:
         self._live: dict[Key, bytes] = {}
         self._appended = 0
         self._written = 0
+        self._awaited: deque[tuple[int, Callable[[], None]]] = deque()
+        self._hurry: asyncio.TimerHandle | None = None
         self._lock = asyncio.Lock()
         self._gone = False
         self._unsettled = False
@@ -123,6 +130,19 @@ class LogWriter:
         if len(self._buffer) >= FLUSH_EVENTS:
             self._many.set()
 
+    def when_saved(self, callback: Callable[[], None]) -> None:
+        """Call back, once, when all that was appended so far is committed, and see to it that this is soon."""
+        if self._written >= self._appended:
+            callback()
+            return
+        self._awaited.append((self._appended, callback))
+        if self._hurry is None:
+            self._hurry = asyncio.get_running_loop().call_later(PROMPT_SECONDS, self._go_at_once)
+
+    def _go_at_once(self) -> None:
+        self._hurry = None
+        self._many.set()
+
     def put_live(self, run_id: str, task: int, attempt: int, take: int, data: bytes) -> None:
         """Keep `data` (encoded) as the newest state of a running attempt, until that attempt ends."""
         self._live[run_id, task, attempt, take] = data
@@ -143,6 +163,8 @@ class LogWriter:
         self._closing = True
         for event in (self._wake, self._some, self._many, self._stop):
             event.set()
+        if self._hurry is not None:
+            self._hurry.cancel()
         try:
             if self._flusher is not None:
                 await asyncio.wait({self._flusher})
@@ -278,6 +300,8 @@ class LogWriter:
     def _drop(self, count: int) -> None:
         del self._buffer[:count]
         self._written += count
+        while self._awaited and self._awaited[0][0] <= self._written:
+            self._awaited.popleft()[1]()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

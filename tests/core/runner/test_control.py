@@ -16,16 +16,16 @@ def engine():
 
 def test_commands_are_carried_out_and_answered_in_words(engine):
     assert carry_out(engine, command("pause")) == (True, "paused: nothing more starts, what is in flight finishes")
-    assert engine.state == "paused"
+    assert engine.steering.state == "paused"
     assert carry_out(engine, command("resume")) == (True, "running again")
-    assert engine.state == "running"
+    assert engine.steering.state == "running"
     assert carry_out(engine, command("cancel"))[0]
-    assert (engine.state, engine.stopped_early) == ("stopping", "interrupted")
+    assert (engine.steering.state, engine.steering.stopped_early) == ("stopping", "interrupted")
 
 
 def test_a_command_that_no_longer_applies_says_why(engine):
     assert carry_out(engine, command("resume")) == (False, "the run is running")
-    engine.stop("interrupted")
+    engine.steering.stop("interrupted")
     assert carry_out(engine, command("pause")) == (False, "the run is stopping")
     assert carry_out(engine, command("retry", task=0, attempt=1)) == (False, "the run is stopping")
 

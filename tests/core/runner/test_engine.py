@@ -35,7 +35,7 @@ async def test_every_attempt_of_every_task_is_run_once():
     assert set(results) == {(task, attempt) for task in range(3) for attempt in range(1, 5)}
     assert all(result.passed for result in results.values())
     assert len(sink.of(AttemptStarted)) == len(sink.of(AttemptEnded)) == 12
-    assert engine.stopped_early is None
+    assert engine.steering.stopped_early is None
 
 
 async def test_never_more_than_the_limit_run_at_once():
@@ -89,7 +89,7 @@ async def test_every_call_denied_costs_at_most_two_windows_and_stops_the_run():
     engine, results = make_engine(make_plan(denied, n_tasks=20, k=8), sink, concurrency=4)
     await engine.run()
     assert len(results) <= 8
-    assert engine.stopped_early == "error-storm"
+    assert engine.steering.stopped_early == "error-storm"
     [storm] = sink.of(StormCalled)
     assert storm.sample == "Incorrect API key provided"
     assert all(result.status == 401 for result in results.values())
@@ -107,14 +107,14 @@ async def test_an_outage_after_a_pass_still_stops_the_run():
 
     engine, results = make_engine(make_plan(behave, n_tasks=10, k=8), ListSink())
     await engine.run()
-    assert engine.stopped_early == "error-storm"
+    assert engine.steering.stopped_early == "error-storm"
     assert len(results) <= 6 + 8
 
 
 async def test_a_storm_with_nothing_left_to_skip_stops_nothing():
     engine, results = make_engine(make_plan(denied, n_tasks=1, k=4), ListSink())
     await engine.run()
-    assert engine.stopped_early is None
+    assert engine.steering.stopped_early is None
     assert len(results) == 4
 
 
@@ -130,9 +130,9 @@ async def test_with_somebody_watching_a_storm_pauses_and_its_attempts_are_run_ag
     engine, results = make_engine(make_plan(behave, n_tasks=6, k=2, storm_action="pause"), sink)
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
-        await until(lambda: engine.state == "paused" and not engine.flights)
+        await until(lambda: engine.steering.state == "paused" and not engine.flights)
         broken = False
-        assert engine.resume("ada") is None
+        assert engine.steering.resume("ada") is None
     assert len(results) == 12
     assert all(result.passed for result in results.values())
     superseded = sink.of(AttemptSuperseded)
@@ -149,25 +149,25 @@ async def test_with_somebody_watching_a_storm_pauses_and_its_attempts_are_run_ag
 async def test_a_pause_starts_nothing_and_a_resume_finishes_the_run():
     sink = ListSink()
     engine, results = make_engine(make_plan(n_tasks=4, k=4), sink, concurrency=1)
-    engine.pause("ada")
+    engine.steering.pause("ada")
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
         await asyncio.sleep(0.05)
         assert not results
-        assert engine.pause("bob") == "the run is paused"
-        engine.resume("ada")
+        assert engine.steering.pause("bob") == "the run is paused"
+        engine.steering.resume("ada")
     assert len(results) == 16
     assert [(e.state, e.author) for e in sink.of(RunStateChanged)] == [("paused", "ada"), ("running", "ada")]
 
 
 async def test_time_in_a_pause_is_not_active_time():
     engine, _ = make_engine(make_plan(n_tasks=1, k=1), ListSink())
-    engine.pause("ada")
+    engine.steering.pause("ada")
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
         await asyncio.sleep(0.3)
-        engine.resume("ada")
-    assert engine.active_seconds < 0.2
+        engine.steering.resume("ada")
+    assert engine.steering.active_seconds < 0.2
 
 
 async def test_a_stop_lets_what_is_in_flight_finish():
@@ -181,11 +181,11 @@ async def test_a_stop_lets_what_is_in_flight_finish():
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
         await until(lambda: len(engine.flights) == 3)
-        engine.stop("interrupted", author="ada")
+        engine.steering.stop("interrupted", author="ada")
         gate.set()
     assert len(results) == 3
     assert all(result.passed for result in results.values())
-    assert engine.stopped_early == "interrupted"
+    assert engine.steering.stopped_early == "interrupted"
 
 
 async def test_dropping_keeps_what_had_arrived():
@@ -198,7 +198,7 @@ async def test_dropping_keeps_what_had_arrived():
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
         await until(lambda: len(engine.flights) == 2)
-        engine.stop("interrupted")
+        engine.steering.stop("interrupted")
         engine.drop_flights()
         engine.drop_flights()
     assert {result.stop_reason for result in results.values()} == {StopReason.cancelled}
@@ -214,7 +214,7 @@ async def test_attempts_in_flight_are_dropped_when_the_drain_limit_is_over():
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
         await until(lambda: len(engine.flights) == 2)
-        engine.stop("interrupted")
+        engine.steering.stop("interrupted")
     assert {result.stop_reason for result in results.values()} == {StopReason.cancelled}
 
 
@@ -245,8 +245,8 @@ async def test_concurrency_can_change_while_the_run_goes_on():
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
         await until(lambda: len(engine.flights) == 2)
-        assert engine.set_concurrency(0, "ada", "asked for") == "the concurrency must be at least 1"
-        engine.set_concurrency(7, "ada", "asked for")
+        assert engine.steering.set_concurrency(0, "ada", "asked for") == "the concurrency must be at least 1"
+        engine.steering.set_concurrency(7, "ada", "asked for")
         await until(lambda: len(engine.flights) == 7)
         gate.set()
     assert len(results) == 25
@@ -269,9 +269,9 @@ async def test_a_finished_attempt_can_be_run_again():
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
         await until(lambda: len(results) == 2)
-        assert engine.retry("ada", key=(2, 1)) == "no finished attempt of this session matches"
+        assert engine.steering.retry("ada", key=(2, 1)) == "no finished attempt of this session matches"
         gate.set()
-        assert engine.retry("ada", key=(0, 1)) is None
+        assert engine.steering.retry("ada", key=(0, 1)) is None
     assert results[0, 1].passed
     assert results[0, 1].take == 2
     assert [(e.task, e.take, e.why, e.author) for e in sink.of(AttemptSuperseded)] == [(0, 1, "retry", "ada")]
@@ -298,7 +298,7 @@ async def test_a_late_result_is_kept_as_superseded_and_counts_for_nothing(monkey
     engine, results = make_engine(make_plan(behave, n_tasks=2, k=1, timeout_seconds=0.3), sink, concurrency=1)
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
-        await until(lambda: engine.abandoned)
+        await until(lambda: engine.leftovers.tasks)
         let_go.set()
     assert results[0, 1].stop_reason is StopReason.timeout
     assert results[0, 1].score is None

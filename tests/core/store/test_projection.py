@@ -244,8 +244,8 @@ async def test_a_running_take_tells_what_it_is_doing(path):
     steps = [
         (started(), ("model", None, None, 0)),
         (phase("tool", detail="search"), ("tool", "search", None, 0)),
-        (retrying(), ("retrying", "rate limited", 114.5, 1)),
-        (retrying(n=2, at=115.0), ("retrying", "rate limited", 117.5, 2)),
+        (retrying(), ("retrying", "1/3, rate limited", 114.5, 1)),
+        (retrying(n=2, at=115.0), ("retrying", "2/3, rate limited", 117.5, 2)),
         (phase("model"), ("model", None, None, 2)),
         (phase("scoring"), ("scoring", None, None, 2)),
         (ended(retries=2), ("ended", None, None, 2)),

@@ -1,0 +1,83 @@
+"""Work that goes on although its attempt is over: tasks that ignore their cancellation, functions in threads."""
+
+import asyncio
+import time
+
+from rollgrid.runner.attempt import Abandoned
+from rollgrid.runner.budget import Budget
+from rollgrid.runner.facts import ended_event, spent_by, transcript_of
+from rollgrid.runner.ledger import Ledger
+from rollgrid.runner.plan import RunPlan
+from rollgrid.runner.schedule import Slot
+from rollgrid.runner.sink import EventSink
+from rollgrid.store.codec import encode
+from rollgrid.store.events import AttemptStarted, Notice
+from rollgrid.threads import Job
+
+GRACE_SECONDS = 2.0
+"""A function in a thread that runs on for longer than this is reported."""
+
+
+class Leftovers:
+    """Keeps track of them, and tells the log of each once."""
+
+    def __init__(self, plan: RunPlan, sink: EventSink, ledger: Ledger, budget: Budget) -> None:
+        self.tasks: dict[asyncio.Task[None], Abandoned] = {}
+        self._plan = plan
+        self._sink = sink
+        self._ledger = ledger
+        self._budget = budget
+        self._jobs: list[tuple[float, Slot, Job]] = []
+
+    def given_up(self, slot: Slot, job: Job) -> None:
+        """The attempt has ended while a function of it was running in a thread."""
+        self._jobs.append((time.monotonic() + GRACE_SECONDS, slot, job))
+
+    def tick(self, now: float) -> None:
+        """Report the functions that have not ended in their grace."""
+        due = [entry for entry in self._jobs if entry[0] <= now]
+        if due:
+            self._jobs = [entry for entry in self._jobs if entry[0] > now]
+            self._report(due)
+
+    def _report(self, due: list[tuple[float, Slot, Job]]) -> None:
+        for _, slot, job in due:
+            if job.is_running:
+                self._notice(f"{job.what} of {self._name(slot)} ignores its time limit and still runs in a thread")
+
+    def abandoned(self, slot: Slot, started_at: float, work: "asyncio.Task[None]", left: Abandoned) -> None:
+        """The attempt has ended without this task, which was cancelled and goes on."""
+        self.tasks[work] = left
+        self._notice(f"{self._name(slot)} ignores its cancellation and was left behind")
+        work.add_done_callback(lambda done: self._late(slot, started_at, done))
+
+    def _late(self, slot: Slot, started_at: float, work: "asyncio.Task[None]") -> None:
+        """Keep what an abandoned attempt brought after all, as a superseded take that counts for nothing."""
+        left = self.tasks.pop(work)
+        if work.cancelled() or work.exception() is not None:
+            return
+        fresh = self._ledger.next_take(slot)
+        result = left.late_result(time.time() - started_at)
+        task, attempt, take = fresh
+        self._sink.append(
+            AttemptStarted(run_id=self._plan.run_id, at=started_at, task=task, attempt=attempt, take=take)
+        )
+        event = ended_event(self._plan.run_id, time.time(), fresh, result).model_copy(update=left.late_usage())
+        self._sink.append(event, encode(transcript_of(result.run)))
+        self._budget.pay(spent_by(event))
+        self._ledger.supersede(fresh, "late", None)
+
+    async def part(self) -> None:
+        """Give abandoned tasks one last chance to end, then leave them; report the functions that still run."""
+        for work in self.tasks:
+            work.cancel()
+        if self.tasks:
+            await asyncio.wait(set(self.tasks), timeout=1.0)
+        self._report(self._jobs)
+        self._jobs = []
+
+    def _name(self, slot: Slot) -> str:
+        return f"attempt {slot.attempt} of {self._plan.tasks[slot.task].id}"
+
+    def _notice(self, text: str) -> None:
+        self._sink.append(Notice(run_id=self._plan.run_id, at=time.time(), level="warning", text=text))
