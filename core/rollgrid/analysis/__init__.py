@@ -1,4 +1,4 @@
-"""What the numbers of a run say, and how surely: intervals, comparisons, the decision of a gate, and reports of them."""
+"""What the numbers of a run say, and how surely: intervals, comparisons, the decision of a gate, reports."""
 
 from typing import TYPE_CHECKING
 

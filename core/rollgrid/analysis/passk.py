@@ -24,7 +24,8 @@ def pass_hat(passed: int, n: int, j: int) -> float:
     """The chance that all of `j` attempts pass: pass^j, which tells how dependable an agent is.
 
     Unbiased for any probability of passing: the share of the j-subsets of the n scored attempts in which all passed,
-    C(passed, j) / C(n, j). Assumes independent attempts of one task; needs 1 <= j <= n. S. Yao et al., tau-bench (2024).
+    C(passed, j) / C(n, j). Assumes independent attempts of one task; needs 1 <= j <= n. S. Yao et al.,
+    tau-bench (2024).
     """
     _check(passed, n, j)
     return comb(passed, j) / comb(n, j)
