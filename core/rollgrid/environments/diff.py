@@ -1,14 +1,17 @@
 """What moved between two runs of one environment, and why two runs cannot be compared."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 from rollgrid.environments.fingerprint import PARTS, same_fingerprint
 from rollgrid.environments.report_text import for_stdout, pad
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
 from rollgrid.scorer.base import MismatchError
 from rollgrid.text import clean_line
+
+if TYPE_CHECKING:
+    from rollgrid.analysis.comparison import Comparison
 
 __all__ = ["EnvironmentDiff", "compare_parts", "diff_results"]
 
@@ -19,8 +22,8 @@ class EnvironmentDiff:
 
     Each row has `id`, `baseline` and `current` (as `passed/scored`), `baseline_pass_rate`, `current_pass_rate`, `delta`
     (None when a side has nothing scored) and `status`: `improved`, `regressed`, or empty. A status says that the rates
-    differ, not that the difference is more than chance. Tasks of one side only are in `unmatched_current` and
-    `unmatched_baseline`.
+    differ, not that the difference is more than chance, which is what `statistics()` tells. Tasks of one side only are
+    in `unmatched_current` and `unmatched_baseline`.
     """
 
     env_name: str
@@ -30,6 +33,20 @@ class EnvironmentDiff:
     regressed: tuple[str, ...]
     unmatched_current: tuple[str, ...] = ()
     unmatched_baseline: tuple[str, ...] = ()
+    sides: tuple[EnvironmentRunResult, EnvironmentRunResult] | None = field(default=None, repr=False, compare=False)
+    """The baseline and the current run."""
+
+    def statistics(self, confidence: float = 0.95) -> "Comparison":
+        """The same comparison with exact tests, intervals and verdicts.
+
+        Raises `MismatchError` when one side is simulated and the other is not, and `ValueError` for a diff that was not
+        made from two results.
+        """
+        from rollgrid.analysis.comparison import compare
+
+        if self.sides is None:
+            raise ValueError("this diff was made without its two results; use current.diff(baseline)")
+        return compare(*self.sides, confidence=confidence)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -74,6 +91,7 @@ def diff_results(current: EnvironmentRunResult, baseline: EnvironmentRunResult) 
         regressed=tuple(row["id"] for row in rows if row["status"] == "regressed"),
         unmatched_current=tuple(name for name, old, _ in pairs if old is None),
         unmatched_baseline=tuple(name for name in before if name not in names),
+        sides=(baseline, current),
     )
 
 

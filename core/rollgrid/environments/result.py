@@ -12,6 +12,7 @@ from rollgrid.environments.task import Task
 from rollgrid.scorer.base import Score
 
 if TYPE_CHECKING:
+    from rollgrid.analysis.estimators import RunStatistics
     from rollgrid.environments.diff import EnvironmentDiff
 
 __all__ = ["EnvironmentRunResult", "TaskResult"]
@@ -131,6 +132,16 @@ class EnvironmentRunResult:
                 for one in self.task_results
             ],
         }
+
+    def statistics(self, confidence: float = 0.95) -> "RunStatistics":
+        """How surely the figures are known: intervals, pass@j and pass^j, bounds for what is unscored, quantiles.
+
+        `to_dict()` of what comes back is JSON-ready, `str()` is a table. Raises `ValueError` for a confidence outside
+        (0, 1).
+        """
+        from rollgrid.analysis.estimators import statistics
+
+        return statistics(self, confidence)
 
     def learning_zone(self) -> "EnvironmentRunResult":
         """The same run with only the tasks in the learning zone: some attempts passed and some did not."""

@@ -1,14 +1,26 @@
 """What a cell, a task's row and a whole run amount to, as plain numbers."""
 
-import math
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from rollgrid.analysis.wilson import Interval, clustered, wilson
 from rollgrid.store.rows import AttemptRow
 
-Z95 = 1.959963984540054
-"""The two-sided 95 % point of the normal distribution."""
+__all__ = [
+    "FAILURES",
+    "IN_FLIGHT",
+    "NOTHING",
+    "Cell",
+    "Figures",
+    "Interval",
+    "Zone",
+    "add",
+    "cell_of",
+    "clustered",
+    "figures_of",
+    "wilson",
+]
 
 
 class Cell(StrEnum):
@@ -39,11 +51,6 @@ class Zone(StrEnum):
     hopeless = "hopeless"
     saturated = "saturated"
     unmeasured = "unmeasured"
-
-
-class Interval(NamedTuple):
-    low: float
-    high: float
 
 
 def cell_of(row: AttemptRow | None, *, live: bool) -> Cell:
@@ -154,39 +161,3 @@ def figures_of(cells: Sequence[Cell], rows: Iterable[AttemptRow]) -> Figures:
 def add(total: Figures, old: Figures, new: Figures) -> Figures:
     """`total` with one row's figures replaced."""
     return Figures._make(t - o + n for t, o, n in zip(total, old, new, strict=True))
-
-
-def wilson(passed: float, n: float) -> Interval | None:
-    """Wilson's 95 % score interval of a share; None for no observation.
-
-    Assumes independent attempts with one probability, which holds within a task. E. B. Wilson, JASA 22 (1927).
-    """
-    if n <= 0:
-        return None
-    share = passed / n
-    z2 = Z95 * Z95
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return Interval(max(0.0, centre - half), min(1.0, centre + half))
-
-
-def clustered(counts: Iterable[tuple[int, int]]) -> Interval | None:
-    """95 % interval of the pooled rate when attempts of one task resemble each other.
-
-    `counts` are (passed, scored) by task. Wilson's interval at the effective sample size: the share's binomial variance
-    over its task-clustered one (the ratio estimator's linearisation, Kish, Survey Sampling, 1965), never more than the
-    number of attempts.
-    """
-    pairs = [(passed, scored) for passed, scored in counts if scored]
-    n = sum(scored for _, scored in pairs)
-    if not n:
-        return None
-    share = sum(passed for passed, _ in pairs) / n
-    m = len(pairs)
-    effective = float(n)
-    if m > 1 and 0 < share < 1:
-        spread = sum((passed - share * scored) ** 2 for passed, scored in pairs)
-        variance = m / (m - 1) * spread / (n * n)
-        if variance > 0:
-            effective = min(n, share * (1 - share) / variance)
-    return wilson(share * effective, effective)
