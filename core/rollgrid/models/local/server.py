@@ -4,7 +4,8 @@ Runs as a program of its own, so that a crash of the C++ side, its log and its t
 rollgrid, and the parent starts it by its file name: what lies in the user's folder cannot shadow a module of it.
 
 Protocol: one JSON line on stdout, `{"ready": true, "base_url": ..., "api_key": ...}` or
-`{"ready": false, "error": ...}`. Then it serves until stdin reaches its end, which is when the parent closes it or is gone, however that came about.
+`{"ready": false, "error": ...}`. Then it serves until stdin reaches its end, which is when the parent closes it or is
+gone, however that came about.
 """
 
 import argparse
