@@ -22,14 +22,19 @@ class ConfigError(RollgridError):
 class Config:
     """What the project sets. A field is None when nothing is set; `log` is absolute.
 
-    `concurrency` is a number, `model` a name as `rollgrid run --model` takes it. `source` is the file it came from.
+    `concurrency` is a number or `auto`, `max_time` is in seconds, `model` a name as `rollgrid run --model` takes it.
+    `source` is the file it came from.
     """
 
     k: int | None = None
-    concurrency: int | None = None
+    concurrency: int | str | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_time: float | None = None
     model: str | None = None
     log: Path | None = None
     ascii: bool | None = None
+    gate: dict[str, Any] | None = None
     source: Path | None = None
 
 
@@ -61,17 +66,21 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _parse(table: dict[str, Any], path: Path) -> Config:
-    known = ("k", "concurrency", "model", "log", "ascii")
+    known = ("k", "concurrency", "max_cost", "max_tokens", "max_time", "model", "log", "ascii", "dashboard")
     for key in table:
         if key not in known:
             raise ConfigError(f"{path}: unknown rollgrid setting {key!r}", f"Known ones: {', '.join(known)}.")
     log = _text(table, "log", path)
     return Config(
         k=_positive(table, "k", path),
-        concurrency=_positive(table, "concurrency", path),
+        concurrency="auto" if table.get("concurrency") == "auto" else _positive(table, "concurrency", path),
+        max_cost=_amount(table, "max_cost", path),
+        max_tokens=_positive(table, "max_tokens", path),
+        max_time=_amount(table, "max_time", path),
         model=_text(table, "model", path),
         log=None if log is None else (path.parent / Path(log).expanduser()),
         ascii=_flag(table, "ascii", path),
+        gate=_table(table, "gate", path),
         source=path,
     )
 
@@ -83,6 +92,15 @@ def _positive(table: dict[str, Any], key: str, path: Path) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ConfigError(f"{path}: rollgrid setting {key!r} is {value!r}", "Give a whole number of at least 1.")
     return value
+
+
+def _amount(table: dict[str, Any], key: str, path: Path) -> float | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+        raise ConfigError(f"{path}: rollgrid setting {key!r} is {value!r}", "Give a number above 0.")
+    return float(value)
 
 
 def _text(table: dict[str, Any], key: str, path: Path) -> str | None:
@@ -101,3 +119,12 @@ def _flag(table: dict[str, Any], key: str, path: Path) -> bool | None:
     if not isinstance(value, bool):
         raise ConfigError(f"{path}: rollgrid setting {key!r} is {value!r}", "Give true or false.")
     return value
+
+
+def _table(table: dict[str, Any], key: str, path: Path) -> dict[str, Any] | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ConfigError(f"{path}: rollgrid setting {key!r} is {value!r}", f"Make it a table: [tool.rollgrid.{key}].")
+    return cast("dict[str, Any]", value)

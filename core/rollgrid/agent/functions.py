@@ -16,6 +16,7 @@ from typing_extensions import TypedDict  # pydantic takes the standard library's
 
 from rollgrid.agent._docstring import parse_docstring
 from rollgrid.models.base import ToolSpec
+from rollgrid.threads import in_thread
 
 INJECTED = ("agent", "run_context", "session_state")
 """Parameters of these names are filled by the agent and hidden from the model."""
@@ -130,7 +131,7 @@ async def _run(call: Callable[[], Any], function: Callable[..., Any]) -> Any:
     result: Any = None
     is_async = _is_async(function)
     if not is_async:
-        result = await asyncio.to_thread(_contained, call)
+        result = await in_thread(f"tool {_name(function)}", _contained, call)
         # A plain function may still hand back something to await: a lambda around an async one, say.
         if not inspect.isawaitable(result) and not inspect.isasyncgen(result):
             return result
@@ -171,6 +172,11 @@ def _is_async(function: Callable[..., Any]) -> bool:
     function = _unwrapped(function)
     call = getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__ counts
     return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in (function, call))
+
+
+def _name(function: Callable[..., Any]) -> str:
+    inner = _unwrapped(function)
+    return getattr(inner, "__name__", None) or type(inner).__name__
 
 
 def _unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:

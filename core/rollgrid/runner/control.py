@@ -3,6 +3,7 @@
 from typing import Any
 
 from rollgrid.runner.engine import Engine
+from rollgrid.runner.steering import AUTO
 from rollgrid.store.rows import CommandRow
 
 
@@ -10,12 +11,15 @@ def carry_out(engine: Engine, command: CommandRow) -> tuple[bool, str]:
     """Do what the command says; returns whether it was accepted, and the answer in words.
 
     Known commands: `pause`, `resume`, `cancel` (`{"drop": true}` also cancels what is in flight), `concurrency`
-    (`{"limit": 8}`), `retry` (`{"signature": "..."}` or `{"task": 0, "attempt": 1}`).
+    (`{"limit": 8}` or `"auto"`), `retry` (`{"signature": "..."}` or `{"task": 0, "attempt": 1}`).
     """
     refusal = _try(engine, command)
     if refusal is not None:
         return False, refusal
-    return True, _ANSWERS.get(command.command, "done")
+    answer = _ANSWERS.get(command.command, "done")
+    if command.command == "retry" and engine.steering.state == "paused":
+        answer += "; the run is paused, and goes on when it is resumed"
+    return True, answer
 
 
 _ANSWERS = {
@@ -43,8 +47,8 @@ def _try(engine: Engine, command: CommandRow) -> str | None:
             return refusal
         case "concurrency":
             limit = args.get("limit")
-            if not isinstance(limit, int) or isinstance(limit, bool):
-                return "concurrency needs a whole number as `limit`"
+            if limit != AUTO and (not isinstance(limit, int) or isinstance(limit, bool)):
+                return f"concurrency needs a whole number or `{AUTO}` as `limit`"
             return engine.steering.set_concurrency(limit, author, "asked for")
         case "retry":
             return _retry(engine, author, args)

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 
 from rollgrid.environments.environment import Environment
-from rollgrid.environments.from_log import result_from_log
+from rollgrid.environments.from_log import aresult_from_log
 from rollgrid.environments.task import Task
 from rollgrid.errors import ModelError, RunError
 from rollgrid.models.base import Model
+from rollgrid.models.pricing import GivenPrice
+from rollgrid.runner.budget import Limits
 from rollgrid.runner.load import load_environment
 from rollgrid.runner.policy import choose_model
 from rollgrid.runner.prepare import Prepared, prepare_run
@@ -15,6 +18,7 @@ from rollgrid.runner.request import RunRequest
 from rollgrid.runner.resources import closing_resources
 from rollgrid.runner.resume import prepare_resume
 from rollgrid.runner.session import RunProgress, Session, SessionOptions, SessionOutcome
+from rollgrid.runner.steering import ADAPTIVE_START
 from rollgrid.store.reader import LogReader
 from rollgrid.store.rows import RunRow
 
@@ -38,10 +42,20 @@ async def execute(
         prepared = await _prepare(request)
         if prepared.model is not None:
             await _check(prepared.model)
+        source = prepared.source
+        adaptive = request.adaptive
+        if adaptive is None:
+            # A number that is given now speaks against what was asked for when the run was started.
+            adaptive = request.concurrency is None and bool(source.get("adaptive"))
+        start = ADAPTIVE_START if adaptive else source.get("concurrency") or DEFAULT_CONCURRENCY
+        price = request.price or source.get("price")
         options = SessionOptions(
             log=request.log,
             author=request.author,
-            concurrency=request.concurrency or prepared.source.get("concurrency") or DEFAULT_CONCURRENCY,
+            concurrency=request.concurrency or start,
+            adaptive=adaptive,
+            limits=request.limits.over(prepared.limits),
+            price=GivenPrice.parse(price) if price is not None else None,
             run_id=request.run_id,
             storm_action=request.storm_action,
             handle_signals=handle_signals,
@@ -51,7 +65,7 @@ async def execute(
             on_message=on_message,
         )
         outcome = await Session(prepared, options).run()
-    return outcome.with_result(result_from_log(request.log, request.run_id))
+    return outcome.with_result(await aresult_from_log(request.log, request.run_id))
 
 
 async def _check(model: Model) -> None:
@@ -72,7 +86,20 @@ async def _prepare(request: RunRequest) -> Prepared:
         if row is None:
             raise RunError(f"no run {request.run_id} in {request.log}", "`rollgrid runs` lists them")
         fresh = _fresh_for(row, request)
-        return await prepare_resume(fresh, reader, request.log, row, author=request.author, k=request.k)
+        chosen = select_tasks(fresh.env, request.tasks, request.where)
+        only = None if chosen is None else [_name_of(fresh.env, task) for task in chosen]
+        prepared = await prepare_resume(fresh, reader, request.log, row, author=request.author, k=request.k, only=only)
+        return replace(prepared, limits=await _limits_of(reader, row))
+
+
+async def _limits_of(reader: LogReader, row: RunRow) -> Limits:
+    """What the last session was given to keep to."""
+    sessions = await reader.events(row.run_id, kinds=("session_started",), limit=1_000_000)
+    return Limits.from_dict(sessions[-1].data.get("limits") or {}) if sessions else Limits()
+
+
+def _name_of(env: Environment, task: Task) -> str:
+    return task.id or f"t{next(i for i, one in enumerate(env.tasks, start=1) if one is task)}"
 
 
 def _fresh_for(row: RunRow, request: RunRequest) -> Prepared:
@@ -90,6 +117,8 @@ def _fresh_for(row: RunRow, request: RunRequest) -> Prepared:
         model=model,
         seed=row.source.get("seed"),
         concurrency=row.source.get("concurrency"),
+        adaptive=row.source.get("adaptive"),
+        price=row.source.get("price"),
     )
     return _fresh(ref, request.cwd or row.source.get("cwd"), wanted, row.k)
 

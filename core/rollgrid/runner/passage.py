@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from rollgrid.models.base import Model, ModelReply, ModelRequest
@@ -54,7 +55,7 @@ class Passage:
         sent = await lane.enter(model.id, self.on_wait)
         self.on_turn()
         try:
-            reply = await model.respond(replace(request, on_headers=lambda headers: lane.told(sent, headers)), on_text)
+            reply = await model.respond(replace(request, on_headers=partial(lane.told, sent)), on_text)
         except BaseException as error:
             lane.left(sent, error)
             raise

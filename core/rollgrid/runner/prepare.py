@@ -12,7 +12,7 @@ from rollgrid.environments.fingerprint import fingerprint_run
 from rollgrid.environments.task import Task
 from rollgrid.models.base import Model
 from rollgrid.runner.attempt import RunAgent
-from rollgrid.runner.budget import Spent
+from rollgrid.runner.budget import Limits, Spent
 from rollgrid.runner.machine import versions
 from rollgrid.runner.plan import all_slots
 from rollgrid.runner.schedule import Order, Slot
@@ -48,6 +48,8 @@ class Prepared:
     """What earlier sessions paid, for all takes."""
     known: tuple[tuple[int, Spent], ...] = ()
     """What attempts of each task took in earlier sessions."""
+    limits: Limits = field(default_factory=Limits)
+    """What the last session was given to keep to."""
     is_restricted: bool = False
     """Other tasks lack attempts that this session does not run."""
 

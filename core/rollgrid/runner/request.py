@@ -1,11 +1,13 @@
 """What a command asks of a runner, in a form that travels to another process."""
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import orjson
+
+from rollgrid.runner.budget import Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +16,12 @@ class RunRequest:
 
     `ref` and `cwd` name the environment as `load_environment` takes them; for a resume they come from the log. `tasks`
     and `where` choose among the environment's tasks (ids; metadata key and value). `model` names another policy for the
-    environment's agent. `storm_action`: `pause` when somebody watches and can steer, `stop` when nobody does.
+    environment's agent. For a resume, `tasks` and `where` choose what to go on with.
+
+    `adaptive`: the concurrency is found out as the run goes on, from `concurrency` where that is given; None: as the
+    run was started. `limits` bound what all sessions of the run spend together; on a resume they replace those of the
+    run one by one. `price` is `IN/OUT[/CACHED]` in US dollars per million tokens, instead of the price list.
+    `storm_action`: `pause` when somebody watches and can steer, `stop` when nobody does.
     """
 
     run_id: str
@@ -25,6 +32,9 @@ class RunRequest:
     resume: bool = False
     k: int | None = None
     concurrency: int | None = None
+    adaptive: bool | None = None
+    limits: Limits = field(default_factory=Limits)
+    price: str | None = None
     tasks: tuple[str, ...] = ()
     where: tuple[tuple[str, str], ...] = ()
     model: str | None = None
@@ -38,6 +48,7 @@ class RunRequest:
     def from_json(cls, data: bytes) -> Self:
         values: dict[str, Any] = orjson.loads(data)
         values["log"] = Path(values["log"])
+        values["limits"] = Limits.from_dict(values["limits"])
         values["tasks"] = tuple(values["tasks"])
         values["where"] = tuple((key, value) for key, value in values["where"])
         return cls(**values)
@@ -52,4 +63,7 @@ class RunRequest:
             "model": self.model,
             "seed": self.seed,
             "concurrency": self.concurrency,
+            "adaptive": self.adaptive,
+            "limits": self.limits.to_dict(),
+            "price": self.price,
         }

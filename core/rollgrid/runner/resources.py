@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 @asynccontextmanager
 async def closing_resources() -> AsyncGenerator[None]:
-    """Close the shared HTTP clients and embedded model processes of this event loop at the end.
+    """Close the shared HTTP clients, scorer and embedded model processes of this event loop at the end.
 
     Only modules that were imported can hold anything, so this imports none.
     """
@@ -18,6 +18,10 @@ async def closing_resources() -> AsyncGenerator[None]:
             from rollgrid.models._client import close_clients
 
             await close_clients()
+        if "rollgrid.scorer.isolated" in sys.modules:
+            from rollgrid.scorer.isolated import close_isolated
+
+            await close_isolated()
         if "rollgrid.models.local.process" in sys.modules:
             from rollgrid.models.local.process import close_local_models
 

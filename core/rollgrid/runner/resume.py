@@ -1,7 +1,7 @@
 """What is left of a run that was stopped, and how the log is put in order before it goes on."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,12 @@ from rollgrid.agent.run import RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason
 from rollgrid.environments.task import Task
 from rollgrid.errors import RunError
+from rollgrid.runner.budget import Spent
 from rollgrid.runner.prepare import Prepared
 from rollgrid.runner.schedule import Slot
 from rollgrid.scorer.base import Score
 from rollgrid.store.codec import encode
-from rollgrid.store.events import AttemptEnded, AttemptSuperseded, Event, RunExtended
+from rollgrid.store.events import AttemptEnded, AttemptSuperseded, Event, RunExtended, SessionEnded
 from rollgrid.store.reader import LogReader, read_transcript
 from rollgrid.store.rows import AttemptRow, RunRow
 
@@ -22,39 +23,57 @@ Key = tuple[int, int]
 
 
 async def prepare_resume(
-    fresh: Prepared, reader: LogReader, log: Path, row: RunRow, *, author: str, k: int | None = None
+    fresh: Prepared,
+    reader: LogReader,
+    log: Path,
+    row: RunRow,
+    *,
+    author: str,
+    k: int | None = None,
+    only: Collection[str] | None = None,
 ) -> Prepared:
     """`fresh` is the environment as it is now; `row` the run as the log has it.
 
-    Raises `RunError` when the environment is not the one that the run was started with: its attempts would not belong
-    together. `k` may be larger than before: then every task gets more attempts.
+    `k` may be larger than before: then every task gets more attempts. `only` are ids of the tasks to go on with, None
+    for all. Raises `RunError` when the environment is not the one that the run was started with (its attempts would not
+    belong together), for a smaller `k` and for a task that the run does not have.
     """
     _refuse_changed(fresh, row)
-    new_k = max(row.k, k or row.k)
+    if k is not None and k < row.k:
+        raise RunError(f"run {row.run_id} has k={row.k} already, and k can only grow", f"give -k {row.k} or more")
+    new_k = k or row.k
     tasks = _tasks_of_run(fresh.tasks, [task.id for task in await reader.tasks(row.run_id)])
+    wanted = _indices(row, tasks, only)
     rows = await reader.attempts(row.run_id)
     current = current_takes(rows)
     kept = {
         key: _result_of(log, row.run_id, attempt)
         for key, attempt in current.items()
-        if attempt.phase == "ended" and attempt.passed is not None
+        if attempt.phase == "ended" and (attempt.passed is not None or attempt.task not in wanted)
     }
-    takes = {key: take for key, take in _last_takes(rows).items()}
+    takes = _last_takes(rows)
     earlier: list[tuple[Event, bytes | None]] = []
+    unclosed = await unclosed_session(reader, row)
+    if unclosed is not None:
+        earlier.append((unclosed, None))
     if new_k != row.k:
         earlier.append((RunExtended(run_id=row.run_id, at=time.time(), k=new_k, author=author), None))
+    lost: list[AttemptEnded] = []
     for key, attempt in current.items():
         if key not in kept:
             if attempt.phase != "ended":
                 live = await reader.live(row.run_id, attempt.task, attempt.attempt, attempt.take)
-                earlier.append(_lost(row.run_id, attempt, live))
+                event, body = _lost(row.run_id, attempt, live)
+                lost.append(event)
+                earlier.append((event, body))
             earlier.append((_superseded(row.run_id, attempt, author), None))
-    slots = tuple(
-        Slot(task, attempt, takes.get((task, attempt), 0) + 1)
+    missing = [
+        (task, attempt)
         for task in range(len(tasks))
         for attempt in range(1, new_k + 1)
-        if (task, attempt) not in kept
-    )
+        if (task, attempt) not in kept or kept[task, attempt].score is None
+    ]
+    slots = tuple(Slot(*key, takes.get(key, 0) + 1) for key in missing if key[0] in wanted)
     return replace(
         fresh,
         tasks=tasks,
@@ -64,9 +83,64 @@ async def prepare_resume(
         kept=kept,
         earlier=tuple(earlier),
         session=row.session + 1,
-        active_seconds=row.active_seconds,
+        active_seconds=row.active_seconds + (unclosed.active_seconds if unclosed is not None else 0.0),
         seed=row.source.get("seed"),
+        spent=_spent(row, lost),
+        known=tuple(
+            (one.task, Spent(one.cost or 0.0, one.input_tokens + one.output_tokens, one.duration_seconds or 0.0))
+            for one in rows
+            if one.phase == "ended"
+        ),
+        is_restricted=any(task not in wanted for task, _ in missing),
     )
+
+
+async def unclosed_session(reader: LogReader, row: RunRow) -> SessionEnded | None:
+    """The end of the last session, where its runner was killed before it could write it.
+
+    It lasted until the last sign of life in the log: an event, or a heartbeat of the lease that it left behind.
+    """
+    marks = await reader.events(
+        row.run_id, kinds=("session_started", "session_ended", "run_state_changed"), limit=1_000_000
+    )
+    started = next((event for event in reversed(marks) if event.kind == "session_started"), None)
+    if started is None or any(event.kind == "session_ended" and event.seq > started.seq for event in marks):
+        return None
+    until = max(started.at, await reader.last_sign(row.run_id))
+    paused_at: float | None = None
+    paused = 0.0
+    for event in marks:
+        if event.seq < started.seq or event.kind != "run_state_changed":
+            continue
+        if event.data["state"] == "paused" and paused_at is None:
+            paused_at = event.at
+        elif event.data["state"] != "paused" and paused_at is not None:
+            paused, paused_at = paused + event.at - paused_at, None
+    if paused_at is not None:
+        paused += until - paused_at
+    return SessionEnded(
+        run_id=row.run_id,
+        at=until,
+        session=int(started.data["session"]),
+        active_seconds=max(0.0, until - started.at - paused),
+    )
+
+
+def _indices(row: RunRow, tasks: Sequence[Task], only: Collection[str] | None) -> set[int]:
+    if only is None:
+        return set(range(len(tasks)))
+    known = {task.id: index for index, task in enumerate(tasks)}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise RunError(f"run {row.run_id} has no task {unknown[0]}", f"rollgrid show {row.run_id} lists its tasks")
+    return {known[name] for name in only}
+
+
+def _spent(row: RunRow, lost: Sequence[AttemptEnded]) -> Spent:
+    """What was paid so far, with what is known of takes whose end the log does not have yet."""
+    cost = (row.cost or 0.0) + sum(event.cost or 0.0 for event in lost)
+    tokens = row.input_tokens + row.output_tokens + sum(event.input_tokens + event.output_tokens for event in lost)
+    return Spent(cost, tokens)
 
 
 def current_takes(rows: Sequence[AttemptRow]) -> dict[Key, AttemptRow]:
@@ -91,8 +165,10 @@ def _refuse_changed(fresh: Prepared, row: RunRow) -> None:
     if fresh.env_fingerprint is not None and fresh.env_fingerprint == row.env_fingerprint:
         if fresh.policy_fingerprint == row.policy_fingerprint:
             return
+        now = fresh.model.id if fresh.model is not None else None
+        what = f"it was {row.model}, it is {now}" if now not in (None, row.model) else "its address or its parameters"
         raise RunError(
-            f"the model of run {row.run_id} has changed since it was started",
+            f"the model of run {row.run_id} has changed since it was started ({what})",
             "resume with the model it had, or start a new run",
         )
     if row.env_fingerprint is None or fresh.env_fingerprint is None:
@@ -136,7 +212,7 @@ def _result_of(log: Path, run_id: str, row: AttemptRow) -> AttemptResult:
     )
 
 
-def _lost(run_id: str, row: AttemptRow, live: Mapping[str, Any] | None) -> tuple[Event, bytes]:
+def _lost(run_id: str, row: AttemptRow, live: Mapping[str, Any] | None) -> tuple[AttemptEnded, bytes]:
     """End a take whose runner died under it, with what the log had last seen of it."""
     metrics: Mapping[str, Any] = (live or {}).get("metrics") or {}
     now = time.time()
@@ -152,6 +228,9 @@ def _lost(run_id: str, row: AttemptRow, live: Mapping[str, Any] | None) -> tuple
         duration_seconds=0.0,
         input_tokens=int(metrics.get("input_tokens") or 0),
         output_tokens=int(metrics.get("output_tokens") or 0),
+        cached_tokens=int(metrics.get("cache_read_tokens") or 0),
+        reasoning_tokens=int(metrics.get("reasoning_tokens") or 0),
+        cost=metrics.get("cost"),
         retries=row.retries,
     )
     return event, encode(dict(live or {}))

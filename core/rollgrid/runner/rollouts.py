@@ -1,19 +1,24 @@
 """The library's doors to a run: `run_rollouts` and `arun_rollouts`."""
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from rollgrid.environments.environment import Environment
 from rollgrid.environments.result import EnvironmentRunResult
 from rollgrid.environments.task import Task
 from rollgrid.models.base import Model
+from rollgrid.runner.budget import Limits
 from rollgrid.runner.machine import author
 from rollgrid.runner.prepare import prepare_run
 from rollgrid.runner.resources import closing_resources
 from rollgrid.runner.session import Session, SessionOptions
+from rollgrid.runner.steering import ADAPTIVE_START, AUTO
+from rollgrid.scorer.isolated_worker import IN_WORKER
 from rollgrid.store.ids import new_run_id
 from rollgrid.store.paths import default_log_path, log_is_off
 
@@ -24,18 +29,26 @@ async def arun_rollouts(
     k: int = 8,
     tasks: Sequence[Task] | None = None,
     model: Model | None = None,
-    concurrency: int = 4,
+    concurrency: int | Literal["auto"] = 4,
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
+    max_seconds: float | None = None,
 ) -> EnvironmentRunResult:
     """Run every task `k` times, each attempt isolated, and score every attempt.
 
     `tasks` chooses among the very objects in `env.tasks`. `model` is another policy for the environment's agent, as an
-    instance. At most `concurrency` attempts run at once (a model's own `max_concurrency` may be lower).
+    instance. At most `concurrency` attempts run at once (a model's own `max_concurrency` may be lower); `"auto"` finds
+    out how many the endpoint bears.
+
+    `max_cost` (US dollars), `max_tokens` and `max_seconds` bound the run: no attempt starts that is expected to take it
+    over one of them, what is in flight finishes, and the result has `stopped_early="budget"`.
 
     The run is written to the log (`ROLLGRID_LOG`, by default `.rollgrid/log.db` in the project; `off` writes nothing),
     so it can be watched from a dashboard. Failures of attempts are data in the result. Raises `ValueError` or
     `TypeError` for arguments that make no sense and `RollgridError` when the log cannot be used.
     """
-    return await _arun(env, k=k, tasks=tasks, model=model, concurrency=concurrency, handle_signals=False)
+    limits = Limits(max_cost, max_tokens, max_seconds)
+    return await _arun(env, k=k, tasks=tasks, model=model, concurrency=concurrency, limits=limits, handle_signals=False)
 
 
 def run_rollouts(
@@ -44,7 +57,10 @@ def run_rollouts(
     k: int = 8,
     tasks: Sequence[Task] | None = None,
     model: Model | None = None,
-    concurrency: int = 4,
+    concurrency: int | Literal["auto"] = 4,
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
+    max_seconds: float | None = None,
 ) -> EnvironmentRunResult:
     """`arun_rollouts` for code without an event loop.
 
@@ -57,8 +73,11 @@ def run_rollouts(
         pass
     else:
         raise RuntimeError("run_rollouts cannot be called from a running event loop; await arun_rollouts instead")
+    limits = Limits(max_cost, max_tokens, max_seconds)
     in_main = threading.current_thread() is threading.main_thread()
-    return asyncio.run(_arun(env, k=k, tasks=tasks, model=model, concurrency=concurrency, handle_signals=in_main))
+    return asyncio.run(
+        _arun(env, k=k, tasks=tasks, model=model, concurrency=concurrency, limits=limits, handle_signals=in_main)
+    )
 
 
 async def _arun(
@@ -67,16 +86,26 @@ async def _arun(
     k: int,
     tasks: Sequence[Task] | None,
     model: Model | None,
-    concurrency: int,
+    concurrency: int | Literal["auto"],
+    limits: Limits,
     handle_signals: bool,
 ) -> EnvironmentRunResult:
-    if concurrency < 1:
+    if isinstance(concurrency, str):
+        if concurrency != AUTO:
+            raise ValueError(f"concurrency must be a number or {AUTO!r}, got {concurrency!r}")
+    elif concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, got {concurrency}")
+    if os.environ.get(IN_WORKER):
+        raise RuntimeError(
+            'this script runs rollouts when a scorer\'s process imports it; put that under `if __name__ == "__main__":`'
+        )
     prepared = prepare_run(env, k=k, tasks=tasks, model=model, source={"script": _script()})
     options = SessionOptions(
         log=None if log_is_off() else default_log_path(),
         author=author(),
-        concurrency=concurrency,
+        concurrency=ADAPTIVE_START if isinstance(concurrency, str) else concurrency,
+        adaptive=isinstance(concurrency, str),
+        limits=limits,
         run_id=new_run_id(),
         handle_signals=handle_signals,
         on_message=lambda text: print(f"rollgrid: {text}", file=sys.stderr),

@@ -2,12 +2,13 @@
 
 import asyncio
 import os
+import sqlite3
 import time
 from contextlib import AsyncExitStack
 
 from rollgrid.environments.attempt import AttemptResult
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
-from rollgrid.errors import RollgridError, RunError
+from rollgrid.errors import LogError, RollgridError, RunError
 from rollgrid.models.base import Model
 from rollgrid.models.pricing import KnownPrices, PriceList, is_priced, may_be_priced
 from rollgrid.runner.budget import Budget
@@ -22,6 +23,7 @@ from rollgrid.runner.sink import EventSink, NoLog
 from rollgrid.store import process
 from rollgrid.store.events import CommandAnswered, Notice, RunStateChanged, SessionEnded, SessionStarted
 from rollgrid.store.lease import HEARTBEAT_SECONDS, Lease, acquire
+from rollgrid.store.rows import CommandRow
 from rollgrid.store.writer import LogWriter
 
 __all__ = ["RunProgress", "Session", "SessionOptions", "SessionOutcome"]
@@ -39,6 +41,7 @@ class Session:
         self._engine: Engine | None = None
         self._writer: LogWriter | None = None
         self._interrupts = 0
+        self._log_fault: str | None = None
         self._n_scored = sum(result.score is not None for result in prepared.kept.values())
         self._n_passed = sum(result.passed for result in prepared.kept.values())
 
@@ -50,7 +53,7 @@ class Session:
             if options.log is not None:
                 self._writer = sink = await stack.enter_async_context(LogWriter.open_cm(options.log))
                 lease = await acquire(options.log, options.run_id)
-                stack.push_async_callback(lease.release)
+                stack.push_async_callback(self._release, lease)
             prices = await self._prices()
             engine = self._engine = Engine(
                 self._plan(prices),
@@ -171,7 +174,7 @@ class Session:
             self._options.on_progress(self._progress(engine))
             if self._writer is None or lease is None:
                 continue
-            for command in await self._writer.pending_commands(self._options.run_id, last):
+            for command in await self._commands(last):
                 last = command.command_id
                 accepted, answer = carry_out(engine, command)
                 sink.append(
@@ -190,6 +193,24 @@ class Session:
                 if not await lease.heartbeat():
                     engine.steering.stop("interrupted", reason="another runner has taken this run over")
                     engine.drop_flights()
+
+    async def _commands(self, after: int) -> list[CommandRow]:
+        """Commands from elsewhere. A log that cannot be read now holds none; the writer says what is wrong with it."""
+        assert self._writer is not None
+        try:
+            found = await self._writer.pending_commands(self._options.run_id, after)
+        except sqlite3.Error as error:
+            self._log_fault = f"the log cannot be read: {error}"
+            return []
+        self._log_fault = None
+        return found
+
+    async def _release(self, lease: Lease) -> None:
+        try:
+            await lease.release()
+        except LogError as error:
+            # It goes stale by itself: this process is gone in a moment.
+            self._options.on_message(f"warning: the run could not be given back: {error.message}")
 
     async def _close(self, engine: Engine, sink: EventSink, state: FinalState, stopped_early: str | None) -> None:
         run_id = self._options.run_id
@@ -240,7 +261,7 @@ class Session:
             n_passed=self._n_passed,
             n_in_flight=len(engine.flights),
             active_seconds=prepared.active_seconds + engine.steering.active_seconds,
-            log_fault=self._writer.fault if self._writer is not None else None,
+            log_fault=(self._writer.fault or self._log_fault) if self._writer is not None else None,
             concurrency=engine.concurrency,
             adaptive=engine.is_adaptive,
             holding=engine.holding,

@@ -16,6 +16,9 @@ State = Literal["running", "paused", "stopping"]
 AUTO = "auto"
 """In place of a number of attempts at once: as many as the endpoint bears, found out as the run goes on."""
 
+ADAPTIVE_START = 4
+"""Attempts at once before anything was found out."""
+
 
 class Steering:
     """Pause, resume, stop, retry, concurrency, and the storms that pause or stop a run by themselves.

@@ -9,7 +9,9 @@ from typing import Any
 from rollgrid.agent.run import RunOutput
 from rollgrid.scorer.base import Score, is_foreign_bool, unit_value
 from rollgrid.scorer.canonical import digest
+from rollgrid.scorer.isolated import FunctionRef, call_isolated, close_isolated
 from rollgrid.scorer.source import describe_code
+from rollgrid.threads import in_thread
 
 ScoreFunction = Callable[[Any, Any], Any]
 
@@ -19,22 +21,33 @@ class CodeScorer:
 
     `fn` returns a bool (value 1.0 or 0.0, the threshold plays no part), a number in [0, 1] (`passed` is
     `value >= pass_threshold`), or a `Score`, which is taken as it is. Everything else is an error: None, text, a number
-    out of range, NaN. A sync function runs in a thread, so that it never holds up other attempts; it cannot be stopped
-    there, so a scorer that may hang should watch a deadline of its own.
+    out of range, NaN. A sync function runs in a thread, so that it never holds up other attempts. It cannot be stopped
+    there: one that is still running when its attempt's time is up is left to itself, and the log says so.
+
+    `isolate=True` runs `fn` in a process of its own, which is killed when the attempt's time is up: for a function that
+    computes for long, may hang, or may crash the interpreter. It must stand at the top level of a module; the output and
+    the expected value are pickled to get there. The process is kept for further attempts, and there are at most as many
+    as there are cores. The verdict is the same either way, so this is no part of the digest.
 
     `run.content` is what the agent answered: text, or an instance of its `output_schema`.
     """
 
-    def __init__(self, fn: ScoreFunction, pass_threshold: float = 0.5) -> None:
+    def __init__(self, fn: ScoreFunction, pass_threshold: float = 0.5, *, isolate: bool = False) -> None:
         if not callable(fn):
             raise TypeError(f"CodeScorer needs a function of (run, expected), got {type(fn).__name__}")
         self.fn = fn
         self.pass_threshold = unit_value(pass_threshold, "pass_threshold")
         self._is_async = _is_async(fn)
+        self._ref = FunctionRef.of(fn) if isolate else None
 
     async def ascore(self, run: RunOutput, expected: Any = None) -> Score:
         """Score one run. Raises what `fn` raises, and `TypeError` or `ValueError` for a result that is no score."""
-        result = self.fn(run, expected) if self._is_async else await asyncio.to_thread(_call, self.fn, run, expected)
+        if self._ref is not None:
+            return self._as_score(await call_isolated(self._ref, run, expected))
+        if self._is_async:
+            result = self.fn(run, expected)
+        else:
+            result = await in_thread(f"scorer {_name(self.fn)}", _call, self.fn, run, expected)
         if inspect.isawaitable(result):
             # Also a lambda around an async function, which is only found out when it is called.
             result = await _wait(result)
@@ -42,10 +55,18 @@ class CodeScorer:
 
     def score(self, run: RunOutput, expected: Any = None) -> Score:
         """As `ascore`, for scripts without an event loop."""
+        if self._ref is not None:
+            return asyncio.run(self._score_isolated(run, expected))
         result = _call(self.fn, run, expected)
         if inspect.isawaitable(result):
             result = asyncio.run(_wait(result))
         return self._as_score(result)
+
+    async def _score_isolated(self, run: RunOutput, expected: Any) -> Score:
+        try:
+            return await self.ascore(run, expected)
+        finally:
+            await close_isolated()
 
     def _as_score(self, result: Any) -> Score:
         if isinstance(result, Score):
@@ -97,6 +118,10 @@ async def _wait(result: Awaitable[Any]) -> Any:
         return await result
     except SystemExit as error:
         raise RuntimeError(f"the scorer called sys.exit({error.code!r})") from error
+
+
+def _name(fn: ScoreFunction) -> str:
+    return getattr(fn, "__name__", None) or type(fn).__name__
 
 
 def _is_async(fn: ScoreFunction) -> bool:

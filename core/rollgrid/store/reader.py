@@ -182,6 +182,16 @@ class LogReader:
         )
         return [EventRow._make([*row[:7], from_text(row[7])]) for row in rows]
 
+    async def last_sign(self, run_id: str) -> float:
+        """When a runner of this run last gave a sign of life: an event, or a heartbeat of a lease that still stands."""
+        rows = await self._all(
+            "SELECT max(coalesce((SELECT event.at FROM event WHERE event.seq = run.seq), 0),"
+            " coalesce(lease.heartbeat_at, 0))"
+            " FROM run LEFT JOIN lease ON lease.run_id = run.run_id WHERE run.run_id = ?",
+            run_id,
+        )
+        return float(rows[0][0]) if rows else 0.0
+
     async def transcript(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None:
         """What a take left behind: the stored run output plus `score` (value, passed, reason, detail; None: unscored).
 

@@ -1,11 +1,8 @@
 """A run in this process: progress on stderr, the result on stdout, and nothing else on either."""
 
 import asyncio
-import os
 import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +10,7 @@ import click
 
 from rollgrid_tui.cli.baseline import SIMULATED_NOTE, diff_results, is_simulated, load_file
 from rollgrid_tui.cli.common import emit, emit_json, one_line, rate, span
+from rollgrid_tui.cli.streams import prints_on_stderr, unless_gone
 
 if TYPE_CHECKING:
     from rollgrid.runner.request import RunRequest
@@ -37,15 +35,22 @@ def run_headless(request: "RunRequest", *, as_json: bool, baseline: Path | None 
             )
         )
     progress.close()
+    with unless_gone(1):
+        _print_result(outcome, as_json=as_json, baseline=baseline)
+        sys.stdout.flush()
+    if outcome.exit_code != 0:
+        with unless_gone(2):
+            click.echo(f"rollgrid: {why_not_done(outcome)}", err=True)
+    return outcome.exit_code
+
+
+def _print_result(outcome: "SessionOutcome", *, as_json: bool, baseline: Path | None) -> None:
     emit(SIMULATED_NOTE + str(outcome.result) if is_simulated(outcome.result) else str(outcome.result))
     comparison = _compare(outcome, baseline) if baseline is not None else None
     if comparison is not None:
         emit(f"\n{comparison}")
     if as_json:
         emit_json(outcome_facts(outcome) | ({"diff": comparison.to_dict()} if comparison is not None else {}))
-    if outcome.exit_code != 0:
-        click.echo(f"rollgrid: {why_not_done(outcome)}", err=True)
-    return outcome.exit_code
 
 
 def outcome_facts(outcome: "SessionOutcome") -> dict[str, Any]:
@@ -70,32 +75,16 @@ def why_not_done(outcome: "SessionOutcome") -> str:
         return f"run {outcome.run_id} was interrupted with {result.n_attempts} attempts kept. {again}"
     cause = outcome.reason or next((a.error for t in result.task_results for a in t.attempts if a.error), None)
     because = f": {one_line(cause)}" if cause else ""
-    if result.n_scored == 0:
+    if result.n_scored == 0 and outcome.stopped_early != "budget":
         return f"no attempt was scored{because}. Put that right, then {again}"
+    if outcome.stopped_early == "budget":
+        more = f"rollgrid resume {outcome.run_id} with a larger limit goes on."
+        return f"run {outcome.run_id} was stopped by its {one_line(outcome.reason or 'budget')}. {more}"
     return f"run {outcome.run_id} stopped early, {outcome.stopped_early}{because}. {again}"
 
 
 def _compare(outcome: "SessionOutcome", baseline: Path) -> Any:
     return diff_results(outcome.result, load_file(baseline))
-
-
-@contextmanager
-def prints_on_stderr() -> Generator[None]:
-    """While this is open, whatever writes to stdout lands on stderr, also from C code and child processes."""
-    sys.stdout.flush()
-    try:
-        number = sys.stdout.fileno()
-    except (AttributeError, OSError):  # a stdout that is no file, as under a test's capture
-        yield
-        return
-    saved = os.dup(number)
-    os.dup2(2, number)
-    try:
-        yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(saved, number)
-        os.close(saved)
 
 
 class ProgressLine:
@@ -112,7 +101,7 @@ class ProgressLine:
 
     def say(self, text: str) -> None:
         self._break_line()
-        click.echo(f"rollgrid: {one_line(text)}", err=True)
+        self._echo(f"rollgrid: {one_line(text)}")
 
     def __call__(self, progress: "RunProgress") -> None:
         self._last = progress
@@ -130,21 +119,28 @@ class ProgressLine:
     def _draw(self, progress: "RunProgress") -> None:
         text = progress_text(progress)
         if not self._in_place:
-            click.echo(text, err=True)
+            self._echo(text)
             return
-        click.echo("\r" + text.ljust(self._width), err=True, nl=False)
+        self._echo("\r" + text.ljust(self._width), nl=False)
         self._width = len(text)
 
     def _break_line(self) -> None:
         if self._width:
-            click.echo("", err=True)
+            self._echo("")
         self._width = 0
+
+    def _echo(self, text: str, *, nl: bool = True) -> None:
+        # While the run goes on, stdout is stderr.
+        with unless_gone(1, 2, whatever=True):
+            click.echo(text, err=True, nl=nl)
 
 
 def progress_text(progress: "RunProgress") -> str:
     fault = f"  log: {one_line(progress.log_fault)}" if progress.log_fault else ""
+    holding = f"  held back: {one_line(progress.holding)}" if progress.holding else ""
+    auto = f" of {progress.concurrency} (auto)" if progress.adaptive else ""
     return (
         f"{progress.run_id} {progress.state}  {progress.n_ended}/{progress.n_planned} ended, "
-        f"{progress.n_in_flight} in flight, passed {rate(progress.n_passed, progress.n_scored)}, "
-        f"{span(progress.active_seconds)}{fault}"
+        f"{progress.n_in_flight}{auto} in flight, passed {rate(progress.n_passed, progress.n_scored)}, "
+        f"{span(progress.active_seconds)}{holding}{fault}"
     )

@@ -15,6 +15,7 @@ from rollgrid_tui.cli.common import (
     on_a_terminal,
     wait,
 )
+from rollgrid_tui.cli.limits import AUTO, concurrency_option, limit_options, limits_of
 from rollgrid_tui.cli.watch import open_dashboard
 
 if TYPE_CHECKING:
@@ -26,13 +27,6 @@ headless_option = click.option(
 detach_option = click.option("--detach", is_flag=True, help="Start the run, print its id, and end.")
 k_option = click.option(
     "-k", "--k", "k", type=click.IntRange(min=1), envvar="ROLLGRID_K", help="Attempts of each task; default 8."
-)
-concurrency_option = click.option(
-    "-c",
-    "--concurrency",
-    type=click.IntRange(min=1),
-    envvar="ROLLGRID_CONCURRENCY",
-    help="Attempts at once; default 4.",
 )
 
 
@@ -49,6 +43,7 @@ concurrency_option = click.option(
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Compare with this file at the end.")
 @click.option("--seed", help="Seeds for models that sample on this machine; default the run's id.")
+@limit_options
 @headless_option
 @detach_option
 @json_option
@@ -58,12 +53,16 @@ def run_command(
     settings: Settings,
     env: str,
     k: int | None,
-    concurrency: int | None,
+    concurrency: int | str | None,
     tasks: tuple[str, ...],
     where: tuple[str, ...],
     model: str | None,
     baseline: Path | None,
     seed: str | None,
+    max_cost: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    price: str | None,
     headless: bool,
     detach: bool,
     as_json: bool,
@@ -78,6 +77,7 @@ def run_command(
     from rollgrid.runner.request import RunRequest
     from rollgrid.store.ids import new_run_id
 
+    at_once = settings.config.concurrency if concurrency is None else concurrency
     request = RunRequest(
         run_id=new_run_id(),
         log=settings.log_path(),
@@ -85,8 +85,11 @@ def run_command(
         ref=env,
         cwd=str(Path.cwd()),
         k=settings.config.k if k is None else k,
-        concurrency=settings.config.concurrency if concurrency is None else concurrency,
-        tasks=tuple(part for text in tasks for part in text.split(",") if part),
+        concurrency=at_once if isinstance(at_once, int) else None,
+        adaptive=at_once == AUTO,
+        limits=limits_of(max_cost, max_tokens, max_time, settings.config),
+        price=price,
+        tasks=ids(tasks),
         where=tuple(pair(text) for text in where),
         model=settings.config.model if model is None else model,
         seed=seed,
@@ -100,6 +103,8 @@ def run_command(
 @click.option("--env", metavar="ENV", help="The environment, for a run that a script started.")
 @click.option("-k", "--k", "k", type=click.IntRange(min=1), help="Ask for more attempts of each task than before.")
 @concurrency_option
+@click.option("--tasks", multiple=True, metavar="ID,...", help="Go on with these tasks only; can be repeated.")
+@limit_options
 @headless_option
 @detach_option
 @json_option
@@ -110,7 +115,12 @@ def resume_command(
     run: str,
     env: str | None,
     k: int | None,
-    concurrency: int | None,
+    concurrency: int | str | None,
+    tasks: tuple[str, ...],
+    max_cost: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    price: str | None,
     headless: bool,
     detach: bool,
     as_json: bool,
@@ -118,6 +128,7 @@ def resume_command(
     """Go on with RUN: one that is paused, or one that was stopped, interrupted or killed.
 
     Only attempts that are missing, unscored or superseded are run. A run whose environment has changed is refused.
+    Limits count what all sessions of the run have spent; one that is not given is what it was.
     """
     mode = Mode(headless=headless, detach=detach, as_json=as_json)
     row = wait(_find(settings, run))
@@ -145,7 +156,11 @@ def resume_command(
         cwd=str(Path.cwd()) if env is not None else None,
         resume=True,
         k=k,
-        concurrency=concurrency,
+        concurrency=concurrency if isinstance(concurrency, int) else None,
+        adaptive=None if concurrency is None else concurrency == AUTO,
+        limits=limits_of(max_cost, max_tokens, max_time),
+        price=price,
+        tasks=ids(tasks),
         storm_action="pause" if mode.watched else "stop",
     )
     return carry_out(settings, request, mode, None)
@@ -181,6 +196,10 @@ class Mode:
             raise CommandError(
                 "the dashboard needs a terminal, and this is none", "Add --headless to follow the run as text."
             )
+
+
+def ids(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for text in texts for part in text.split(",") if part)
 
 
 def pair(text: str) -> tuple[str, str]:
