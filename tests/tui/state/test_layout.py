@@ -18,6 +18,15 @@ def test_lines_are_wrapped_at_spaces():
     assert wrap("the quick brown fox", 10, cell_len) == ["the quick", "brown fox"]
 
 
+def test_a_hanging_line_goes_on_further_in():
+    assert wrap("key   what it does and more", 16, cell_len, hang=6) == [
+        "key   what it",
+        "      does and",
+        "      more",
+    ]
+    assert wrap("short", 16, cell_len, hang=6) == ["short"]
+
+
 def test_a_word_longer_than_the_line_is_cut():
     assert wrap("abcdefghij" * 2, 8, cell_len) == ["abcdefgh", "ijabcdef", "ghij"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rollgrid_tui.widgets.grid_layout import FIGURES, GAP, lay_out, natural_width, ruler
+from rollgrid_tui.widgets.grid_layout import FIGURES, GAP, lay_out, natural_width, ruler, with_cursor
 
 
 def used(shape):
@@ -49,3 +49,23 @@ def test_the_ruler_marks_the_first_and_every_fifth():
     assert ruler(16, 0, 16, 1).rstrip() == "1   5    10   15"
     assert ruler(64, 7, 8, 1).rstrip() == "  10"
     assert ruler(4, 0, 8, 1) == "1       "
+
+
+@pytest.mark.parametrize(
+    ("at", "number", "shown"),
+    [
+        (4, "3", "1   3   5         10  "),
+        (2, "2", "1 2     5         10  "),
+        (1, "2", " 2      5         10  "),
+        (8, "5", "1       5         10  "),
+        (18, "10", "1       5         10  "),
+        (16, "9", "1       5       9 10  "),
+        (20, "11", "1       5           11"),
+        (21, "12", "1       5           12"),
+    ],
+)
+def test_the_cursors_number_stands_over_its_column_and_pushes_out_what_it_would_touch(at, number, shown):
+    marks = "1       5         10  "
+    left, middle, right = with_cursor(marks, at, number)
+    assert middle == number
+    assert left + middle + right == shown

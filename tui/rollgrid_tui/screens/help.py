@@ -51,15 +51,15 @@ def help_blocks(scopes: Sequence[str], keymap: Keymap, glyphs: Glyphs) -> list[B
     for scope in (*scopes, "app"):
         blocks.append(Block(Kind.heading, SCOPES[scope]))
         for action in in_scope(scope):
-            command = f"   ({action.command})" if action.command else ""
+            command = f"; {action.command}" if action.command else ""
             keys = keymap.all(action.id) or "-"
-            blocks.append(Block(Kind.text, f"{keys:<18}  {action.description}{command}", indent=2))
+            blocks.append(Block(Kind.text, f"{keys:<18}  {action.description}{command}", indent=2, hang=20))
         blocks.append(Block(Kind.gap))
     if "grid" in scopes:
         blocks.append(Block(Kind.heading, "Cells"))
         blocks += [Block(Kind.text, f"{glyphs.cells[cell]}  {words}", indent=2) for cell, words in CELL_WORDS.items()]
         blocks += [Block(Kind.gap), Block(Kind.heading, "Filter")]
-        blocks += [Block(Kind.text, f"{example:<18}  {words}", indent=2) for example, words in FILTERS]
+        blocks += [Block(Kind.text, f"{example:<18}  {words}", indent=2, hang=20) for example, words in FILTERS]
         blocks += [Block(Kind.gap), Block(Kind.heading, "Own keys")]
         blocks.append(
             Block(Kind.text, 'In pyproject.toml, [tool.rollgrid.dashboard.keys]: "run.next_failure" = "n,f8"', indent=2)

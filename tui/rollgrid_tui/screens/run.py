@@ -1,7 +1,6 @@
 """One run: the live grid, and the attempt under the cursor beside it."""
 
 import asyncio
-import sqlite3
 
 from textual import events, work
 from textual.app import ComposeResult
@@ -11,10 +10,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
-from rollgrid.errors import RollgridError
 from rollgrid_tui.keymap import bindings
 from rollgrid_tui.screens.base import FeedScreen, StatusBar
-from rollgrid_tui.state.run_view import IN_PROGRESS, Changes, RunView
+from rollgrid_tui.screens.run_control import RunControl
+from rollgrid_tui.state.run_view import Changes, RunView
 from rollgrid_tui.state.show import clock
 from rollgrid_tui.widgets.attempt_pane import AttemptPane
 from rollgrid_tui.widgets.bar import Bar
@@ -37,17 +36,17 @@ class RunScreen(FeedScreen):
     CSS_PATH = "run.tcss"
     SCOPES = ("grid", "run")
     BINDINGS = bindings("run")
+    control: RunControl
 
     def __init__(self, run_id: str, view: RunView) -> None:
         super().__init__()
         self.run_id = run_id
         self.view = view
         self._pane_wanted: bool | None = None
-        self._asked_to_cancel = False
-        self._answered = -1
         self._tick_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
+        self.control = RunControl(self.view, self.dashboard.feed, self.dashboard.keymap)
         yield Bar(id="simulated", classes="banner")
         yield Bar(id="storm", classes="banner storm")
         yield Bar(id="title")
@@ -97,7 +96,7 @@ class RunScreen(FeedScreen):
         self._show_header()
         self._place_pane()
         self._show_attempt()
-        self._show_answers()
+        self.control.show_answers(self.dashboard.feed.commands, self.status)
         self._show_status()
         if self._tick_timer is not None:
             (self._tick_timer.resume if self.view.live else self._tick_timer.pause)()
@@ -250,52 +249,20 @@ class RunScreen(FeedScreen):
     # -- control
 
     def action_pause_or_resume(self) -> None:
-        run = self.view.run
-        if run is None or run.effective_state not in IN_PROGRESS:
-            self.status.say(self._why_no_control())
-            return
-        self._post("resume" if run.state == "paused" else "pause")
+        self._ask(self.control.pause_or_resume())
 
     def action_cancel(self) -> None:
-        run = self.view.run
-        if run is None or run.effective_state not in IN_PROGRESS:
-            self.status.say(self._why_no_control())
-        elif self._asked_to_cancel:
-            self._asked_to_cancel = False
-            self._post("cancel")
+        key = self.dashboard.keymap.first("run.cancel")
+        if self.control.refusal() or self.control.is_meant(self.dashboard.feed.clock(), self.status, key):
+            self._ask("cancel")
+
+    def _ask(self, command: str) -> None:
+        refusal = self.control.refusal()
+        if refusal is not None:
+            self.status.say(refusal)
         else:
-            self._asked_to_cancel = True
-            key = self.dashboard.keymap.first("run.cancel")
-            self.status.say(f"{key} again cancels the run; what ended is kept")
-            self.set_timer(6, self._forget_to_cancel)
-
-    def _forget_to_cancel(self) -> None:
-        self._asked_to_cancel = False
-
-    def _why_no_control(self) -> str:
-        run = self.view.run
-        if run is None:
-            return "the run is not read yet"
-        if run.effective_state in {"dead", "interrupted"}:
-            return f"no runner works on this run; rollgrid resume {one_line(run.run_id)} goes on with it"
-        return f"the run is {run.effective_state}: there is nothing to control"
+            self._post(command)
 
     @work
     async def _post(self, command: str) -> None:
-        try:
-            await self.dashboard.feed.post(command)
-        except (RollgridError, sqlite3.Error, OSError) as error:
-            self.status.say(one_line(str(error)), "$bad")
-        else:
-            self.status.say(f"asked the runner to {command}", "$muted")
-
-    def _show_answers(self) -> None:
-        """What was asked of the runner, here or elsewhere, and what it said."""
-        answered = [row for row in self.dashboard.feed.commands if row.accepted is not None]
-        newest = answered[-1].command_id if answered else 0
-        if self._answered >= 0 and newest > self._answered:
-            row = answered[-1]
-            who = one_line(row.author, 40)
-            style = "$muted" if row.accepted else "$warn"
-            self.status.say(f"{who}: {one_line(row.command, 20)}: {one_line(row.answer or 'done', 120)}", style)
-        self._answered = newest
+        await self.control.post(command, self.status)

@@ -29,12 +29,13 @@ class Kind(StrEnum):
 
 @dataclass(slots=True)
 class Block:
-    """`note` stands behind a heading, muted. `section` names the heading a block belongs to."""
+    """`note` stands behind a heading, muted. Lines that had to be wrapped go on `hang` columns further in."""
 
     kind: Kind
     text: str = ""
     note: str = ""
     indent: int = 0
+    hang: int = 0
 
 
 JsonDict = Mapping[str, Any]
@@ -68,7 +69,7 @@ def pane_blocks(row: AttemptRow | None, transcript: JsonDict | None, prompt: str
     talk = conversation(transcript, system=False)
     if not talk and prompt:
         talk = section("user", Block(Kind.text, prompt, indent=BODY))
-    return [*verdict(row, transcript), *talk]
+    return [*verdict(row, transcript, brief=True), *talk]
 
 
 def expected_blocks(expected: Any) -> list[Block]:
@@ -163,7 +164,8 @@ def _result(name: str, body: str, failed: bool, duration: Any) -> list[Block]:
 # -- what it came to
 
 
-def verdict(row: AttemptRow | None, transcript: JsonDict | None) -> list[Block]:
+def verdict(row: AttemptRow | None, transcript: JsonDict | None, *, brief: bool = False) -> list[Block]:
+    """Score, problem, error. In `brief` only what the line that says passed or failed does not say already."""
     blocks: list[Block] = []
     score = _dict(transcript.get("score")) if transcript is not None else {}
     passed = score.get("passed") if score else (row.passed if row else None)
@@ -171,12 +173,14 @@ def verdict(row: AttemptRow | None, transcript: JsonDict | None) -> list[Block]:
         value = score.get("value", row.value if row else None)
         reason = _text(score.get("reason") or (row.reason if row else None))
         figure = f"  {float(value):.2f}" if isinstance(value, int | float) else ""
-        body = [Block(Kind.good if passed else Kind.bad, f"{'passed' if passed else 'failed'}{figure}", indent=BODY)]
+        word = Block(Kind.good if passed else Kind.bad, f"{'passed' if passed else 'failed'}{figure}", indent=BODY)
+        body = [] if brief else [word]
         if reason:
             body.append(Block(Kind.text, reason, indent=BODY))
-        if score.get("detail"):
+        if score.get("detail") and not brief:
             body.append(Block(Kind.quiet, _pretty(score["detail"]), indent=BODY))
-        blocks += section("score", *body)
+        if body:
+            blocks += section("score", *body)
     problem = _text(transcript.get("problem")) if transcript is not None else ""
     if problem and transcript is not None:
         detail = _text(transcript.get("problem_detail"))

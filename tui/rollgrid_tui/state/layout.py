@@ -138,15 +138,23 @@ class Layout:
             lines = [
                 Line(block.kind, part, block.indent, "", chunk.block)
                 for line in text.split("\n")
-                for part in wrap(line, width, self._measure)
+                for part in wrap(line, width, self._measure, block.hang)
             ]
         chunk.lines = lines
         chunk.height = len(lines)
         return lines
 
 
-def wrap(line: str, width: int, measure: Measure) -> list[str]:
-    """`line` in pieces of at most `width` columns, broken after a space where there is one in the second half."""
+def wrap(line: str, width: int, measure: Measure, hang: int = 0) -> list[str]:
+    """`line` in pieces of at most `width` columns, broken at a space where there is one in the second half.
+
+    The pieces after the first are set in by `hang`.
+    """
+    if hang and hang < width // 2:
+        first, *others = wrap(line, width, measure)
+        if not others:
+            return [first]
+        return [first, *(" " * hang + piece for piece in wrap(line[len(first) :].lstrip(), width - hang, measure))]
     if line.isascii():
         if len(line) <= width:
             return [line]

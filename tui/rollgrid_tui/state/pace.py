@@ -23,7 +23,9 @@ class Pace:
 
     def per_second(self, now: float, started_at: float | None) -> float | None:
         """Attempts a second over the last minute, or since the start when that is shorter; None when none ended."""
-        count = sum(1 for ended_at in self._ended if ended_at > now - WINDOW)
+        while self._ended and self._ended[0] <= now - WINDOW:
+            self._ended.popleft()
+        count = len(self._ended)
         if not count:
             return None
         span = WINDOW if started_at is None else min(WINDOW, now - started_at)

@@ -95,3 +95,17 @@ def ruler(columns: int, first: int, visible: int, pitch: int) -> str:
         if place + len(text) <= len(marks) and not any(mark != " " for mark in marks[max(0, place - 1) : place]):
             marks[place : place + len(text)] = text
     return "".join(marks)
+
+
+def with_cursor(marks: str, at: int, number: str) -> tuple[str, str, str]:
+    """`marks` with the cursor's own number at `at`: what stands left of it, the number, what stands right.
+
+    A mark that the number would touch gives way to it.
+    """
+    at = min(at, len(marks) - len(number))
+    left, right = marks[:at], marks[at + len(number) :]
+    if left and left[-1] != " ":
+        left = left[: left.rfind(" ") + 1]
+    if right and right[0] != " ":
+        right = right[right.find(" ") :] if " " in right else ""
+    return left.ljust(at), number, right.rjust(len(marks) - at - len(number))

@@ -1,6 +1,5 @@
 """The live grid: a row a task, a column an attempt, drawn line by line."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,11 +16,10 @@ from textual.strip import Strip
 from rollgrid.text import clean_line
 from rollgrid_tui.glyphs import Glyphs
 from rollgrid_tui.keymap import bindings
-from rollgrid_tui.state import show
-from rollgrid_tui.state.figures import Cell, Figures, Zone
+from rollgrid_tui.state.figures import Cell
 from rollgrid_tui.state.run_view import Changes, RunView
-from rollgrid_tui.widgets.cells import fit, fit_middle, fit_right
-from rollgrid_tui.widgets.grid_layout import GAP, MAX_LABEL, GridLayout, lay_out, natural_width, ruler
+from rollgrid_tui.widgets.grid_layout import MAX_LABEL, GridLayout, lay_out, natural_width
+from rollgrid_tui.widgets.grid_paint import GridPaint
 
 HEADER = 1
 """Lines above the rows."""
@@ -208,7 +206,7 @@ class RolloutGrid(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_size.width
         if y < HEADER:
-            return self._header_row(width)
+            return Strip(self._paint().header(self.cursor[1])).adjust_cell_length(width, self.rich_style)
         place = y - HEADER + self.scroll_offset.y
         if place >= len(self.view.order):
             if y == HEADER + 1 and not self.view.order:
@@ -222,84 +220,14 @@ class RolloutGrid(ScrollView, can_focus=True):
         if strip is None:
             self.rows_rendered += 1
             fill = self._style("grid--row") if cursor else self.rich_style
-            strip = Strip(Segment.simplify(self._task_row(task, cursor))).adjust_cell_length(width, fill)
+            segments = self._paint().row(task, self._clean_labels.get(task, ""), cursor)
+            # Neighbours of one style become one segment, so that fewer colour changes are written.
+            strip = Strip(Segment.simplify(segments)).adjust_cell_length(width, fill)
             self._kept_strips[key] = strip
         return strip
 
-    def _header_row(self, width: int) -> Strip:
-        layout, quiet = self._shape, self._style("grid--header")
-        segments = [Segment(fit("task", layout.label) + " " * GAP, quiet)]
-        marks = ruler(self.view.columns, self._first_column, layout.visible, layout.pitch).ljust(layout.cells)
-        at = (self.cursor[1] - 1 - self._first_column) * layout.pitch
-        number = str(self.cursor[1])
-        if self.view.columns > 1 and 0 <= at < layout.cells:
-            at = min(at, layout.cells - len(number))
-            # The cursor's own number takes the place of the marks that it would touch.
-            left = at if marks[max(0, at - 1) : at].strip() == "" else marks.rfind(" ", 0, at) + 1
-            right = at + len(number)
-            if marks[right : right + 1].strip():
-                right = marks.find(" ", right) if " " in marks[right:] else len(marks)
-            segments += [
-                Segment(marks[:left] + " " * (at - left), quiet),
-                Segment(number, self._style("grid--heading-cursor")),
-                Segment(" " * (right - at - len(number)) + marks[right:], quiet),
-            ]
-        else:
-            segments.append(Segment(marks, quiet))
-        segments.append(Segment(" " * (layout.figures_start - layout.cells_start - layout.cells), quiet))
-        for name, size in layout.figures:
-            text = fit(name, size) if name in {"zone", "interval"} else fit_right(name, size)
-            segments.append(Segment(text + " " * GAP, quiet))
-        return Strip(segments).adjust_cell_length(width, self.rich_style)
-
-    def _task_row(self, task: int, cursor: int) -> Iterator[Segment]:
-        """`cursor` is the attempt under the cursor when this is its row, else 0."""
-        row = ("grid--row",) if cursor else ()
-        layout, view = self._shape, self.view
-        yield Segment(
-            fit_middle(self._clean_labels.get(task, ""), layout.label) + " " * GAP, self._style("grid--label", *row)
-        )
-        cells = view.cells(task)
-        blank = self._style(*row) if row else self.rich_style
-        padding = " " * (layout.pitch - 1)
-        for attempt in range(self._first_column + 1, self._first_column + layout.visible + 1):
-            if attempt > len(cells):
-                yield Segment(" " * layout.pitch, blank)
-                continue
-            cell = cells[attempt - 1]
-            style = f"grid--{cell.value}"
-            if attempt == cursor:
-                yield Segment(self.glyphs.cells[cell], self._style(style, "grid--cursor"))
-                if padding:
-                    yield Segment(padding, blank)
-            else:
-                yield Segment(self.glyphs.cells[cell] + padding, self._style(style, *row))
-        rest = layout.figures_start - layout.cells_start - layout.visible * layout.pitch
-        yield Segment(" " * rest, blank)
-        figures = view.figures(task)
-        for name, size in layout.figures:
-            yield from self._figure(name, size, figures, row)
-            yield Segment(" " * GAP, blank)
-
-    def _figure(self, name: str, size: int, figures: Figures, row: tuple[str, ...]) -> Iterator[Segment]:
-        if name == "interval":
-            for part, text in self.glyphs.interval(figures.interval, figures.rate, size):
-                yield Segment(text, self._style(f"grid--{part}", *row))
-            return
-        if name == "zone":
-            style = "grid--learning" if figures.zone is Zone.learning else "grid--quiet"
-            text = "" if figures.zone is Zone.unmeasured and not figures.n_ended else figures.zone.value
-            yield Segment(fit(text, size), self._style(style, *row))
-            return
-        text = {
-            "pass": f"{figures.n_passed}/{figures.n_scored}" if figures.n_scored else "-",
-            "rate": show.rate(figures.rate),
-            "time": show.seconds(figures.latency),
-            "tokens": show.count(figures.tokens) if figures.tokens else "-",
-            "cost": show.cost(figures.known_cost),
-        }[name]
-        style = "grid--quiet" if text == "-" or name in {"time", "tokens", "cost"} else "grid--figure"
-        yield Segment(fit_right(text, size), self._style(style, *row))
+    def _paint(self) -> GridPaint:
+        return GridPaint(self.view, self.glyphs, self._shape, self._first_column, self._style)
 
     def _style(self, *names: str) -> Style:
         """Component styles resolved once, laid over each other in this order."""
