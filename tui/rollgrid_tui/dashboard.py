@@ -57,6 +57,8 @@ class Dashboard(App[None], inherit_bindings=False):
         use_plain_scroll_bars()
         self.set_keymap(self.keymap.for_textual())
         self._leave_on_signals()
+        self.app_suspend_signal.subscribe(self, lambda _: self.feed.pause())
+        self.app_resume_signal.subscribe(self, lambda _: self.feed.resume())
         self.push_screen(RunsScreen())
         if self.first_run is not None:
             self.open_run(self.first_run)

@@ -152,6 +152,20 @@ def test_a_live_sort_moves_rows_only_now_and_then():
     assert not view.resort()
 
 
+def test_when_the_run_has_ended_its_order_is_final_at_once():
+    view = view_of(attempt_row(0, 1), attempt_row(1, 1))
+    view.set_sort(Sort.rate)
+    view.apply(run_row(state="finished", alive=False), attempts=[attempt_row(1, 2, "fail")])
+    assert view.resort().structure
+    assert view.order == [1, 0, 2]
+
+
+def test_time_changes_nothing_while_a_run_is_paused_or_over():
+    assert view_of().ticking
+    assert not view_of(state="paused").ticking
+    assert not view_of(alive=False).ticking
+
+
 def test_the_next_failure_is_found_in_reading_order_and_around_the_end():
     view = view_of(
         attempt_row(0, 3, "fail"), attempt_row(1, 1), attempt_row(2, 2, "error"), attempt_row(2, 4, "partial")

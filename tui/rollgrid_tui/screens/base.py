@@ -102,6 +102,9 @@ class FeedScreen(Screen[None]):
         simulated = self.query_one("#simulated", Bar)
         simulated.display = run is not None and run.model_kind == "simulated"
         simulated.show(SIMULATED)
+        self.show_storm(run)
+
+    def show_storm(self, run: "RunRow | None") -> None:
         storm = self.query_one("#storm", Bar)
         in_storm = run is not None and bool(run.storm)
         storm.display = in_storm

@@ -99,7 +99,7 @@ class RunScreen(FeedScreen):
         self.control.show_answers(self.dashboard.feed.commands, self.status)
         self._show_status()
         if self._tick_timer is not None:
-            (self._tick_timer.resume if self.view.live else self._tick_timer.pause)()
+            (self._tick_timer.resume if self.view.ticking else self._tick_timer.pause)()
 
     def _show_header(self) -> None:
         run, header = self.view.run, self.view.header()

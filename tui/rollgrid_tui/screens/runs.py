@@ -17,7 +17,6 @@ class RunsScreen(FeedScreen):
     _ages: Timer
 
     def compose(self) -> ComposeResult:
-        yield Bar(id="simulated", classes="banner")
         yield Bar(id="storm", classes="banner storm")
         yield Bar(id="title")
         yield RunsList(self.dashboard.feed.runs, self.dashboard.glyphs, id="list")
@@ -48,8 +47,7 @@ class RunsScreen(FeedScreen):
         runs.show_changes()
         path = one_line(feed.shown_path, 200)
         self.query_one("#title", Bar).show(plain("rollgrid", "bold"), plain(path, "$muted"))
-        storm = feed.runs.storm()
-        self.show_banners(storm._replace(model_kind="") if storm is not None else None)
+        self.show_storm(feed.runs.storm())
         n = len(feed.runs.lines)
         place = f"run {runs.place + 1} of {count(n)}" if n else ""
         if feed.fault:

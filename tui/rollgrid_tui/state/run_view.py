@@ -176,7 +176,8 @@ class RunView:
 
     def resort(self) -> Changes:
         """Bring the order up to date with the results, when that is due."""
-        if not self._order_is_old or self._clock() - self._ordered_at < RESORT_SECONDS:
+        due = not self._live or self._clock() - self._ordered_at >= RESORT_SECONDS
+        if not self._order_is_old or not due:
             return Changes()
         before = self.order
         self._reorder()
@@ -201,6 +202,11 @@ class RunView:
     @property
     def n_tasks(self) -> int:
         return len(self._tasks)
+
+    @property
+    def ticking(self) -> bool:
+        """Whether time alone changes what the header says."""
+        return self._live and self.run is not None and self.run.state != "paused"
 
     @property
     def live(self) -> bool:
@@ -261,7 +267,7 @@ class RunView:
         planned = max(run.n_planned, self.columns * len(self._tasks))
         throughput = eta = None
         now = self._clock()
-        if self._live and run.state != "paused":
+        if self.ticking:
             throughput = self._pace.per_second(now, run.started_at)
             eta = Pace.seconds_left(planned - self.totals.n_ended, throughput)
         elapsed = run.active_seconds or None
