@@ -96,18 +96,29 @@ def show_command(file: Path, as_json: bool) -> None:
 @click.command("diff", epilog="Example: rollgrid diff baselines/arithmetic.json last")
 @click.argument("a")
 @click.argument("b")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of every interval and verdict.",
+)
 @json_option
 @common_options()
 @click.pass_obj
-def diff_command(settings: Settings, a: str, b: str, as_json: bool) -> int:
-    """Compare B with its baseline A: each is a run or a baseline file. Exit code 1 when a task's rate fell."""
+def diff_command(settings: Settings, a: str, b: str, confidence: float, as_json: bool) -> int:
+    """Compare B with its baseline A: each is a run or a baseline file.
+
+    Exit code 1 when B as a whole, or a task of it, regressed by more than chance.
+    """
     baseline, current = load_either(settings, a), load_either(settings, b)
     compared = diff_results(current, baseline)
+    told = compared.statistics(confidence)
     if as_json:
-        emit_json(compared.to_dict())
+        emit_json(compared.to_dict() | {"statistics": told.to_dict()})
     else:
-        emit(str(compared))
-    return 1 if compared.regressed else 0
+        emit(SIMULATED_NOTE + str(told) if is_simulated(current) else str(told))
+    return 1 if told.regressed or told.verdict == "regressed" else 0
 
 
 def diff_results(current: "EnvironmentRunResult", baseline: "EnvironmentRunResult") -> "EnvironmentDiff":

@@ -1,4 +1,4 @@
-"""`rollgrid export`: training data out of a run or a baseline file."""
+"""`rollgrid export`: training data and reports out of a run or a baseline file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @click.group("export", epilog="Example: rollgrid export sft last train.jsonl")
 def export_command() -> None:
-    """Write training data. The files hold prompts and responses: treat them as sensitive."""
+    """Write training data or a report. Training data holds prompts and responses: treat it as sensitive."""
 
 
 @export_command.command("sft", epilog="Example: rollgrid export sft last train.jsonl")
@@ -51,6 +51,24 @@ def preferences_command(settings: Settings, run: str, file: Path, as_json: bool)
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error.strerror or error}", "Choose another place.") from error
     _tell(report, file, as_json=as_json)
+
+
+@export_command.command("html", epilog="Example: rollgrid export html last report.html --baseline baselines/marks.json")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--baseline", type=click.Path(path_type=Path), help="Show what moved since this baseline file.")
+@common_options()
+@click.pass_obj
+def html_command(settings: Settings, run: str, file: Path, baseline: Path | None) -> None:
+    """Write the figures of RUN with plots as one HTML file. It needs no network and holds no prompt and no answer."""
+    from rollgrid.analysis.html import html_page
+    from rollgrid_tui.cli.baseline import diff_results, load_file
+    from rollgrid_tui.cli.gate import write_file
+
+    result = _load(settings, run)
+    compared = None if baseline is None else diff_results(result, load_file(baseline)).statistics()
+    write_file(file, html_page(result.statistics(), compared, None, result.errors()).encode())
+    emit(f"Wrote {file}")
 
 
 def _load(settings: Settings, run: str) -> "EnvironmentRunResult":

@@ -39,6 +39,8 @@ COMMANDS: dict[str, Entry] = {
     "show": Entry("show", "Print a run, a task or one attempt.", "Look"),
     "baseline": Entry("baseline", "Pin a run as a reviewed JSON file.", "Compare"),
     "diff": Entry("baseline", "Compare two runs or baseline files.", "Compare"),
+    "compare": Entry("compare", "Compare several runs as a table, models against tasks.", "Compare"),
+    "gate": Entry("gate", "Decide whether a run is good enough, for CI.", "Compare"),
     "export": Entry("export", "Write training data from a run.", "Compare"),
     "model": Entry("model", "Install, list and remove the embedded model.", "Set up"),
     "simulate": Entry("simulate", "Serve a simulated model API, with latency and faults.", "Set up"),

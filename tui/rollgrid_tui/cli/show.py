@@ -25,7 +25,6 @@ from rollgrid_tui.cli.transcript import transcript_text
 
 if TYPE_CHECKING:
     from rollgrid.store.reader import LogReader
-
     from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
 
 REASON_CELLS = 72
@@ -37,6 +36,7 @@ REASON_CELLS = 72
 @click.argument("attempt", type=click.IntRange(min=1), required=False)
 @click.option("--take", type=click.IntRange(min=1), help="An earlier take of the attempt; default the newest.")
 @click.option("--errors", is_flag=True, help="The run's failures by signature, instead of its tasks.")
+@click.option("--statistics", is_flag=True, help="Intervals, pass@j and pass^j, quantiles, for the run and its tasks.")
 @json_option
 @common_options()
 @click.pass_obj
@@ -47,13 +47,29 @@ def show_command(
     attempt: int | None,
     take: int | None,
     errors: bool,
+    statistics: bool,
     as_json: bool,
 ) -> None:
     """Print RUN, one TASK of it, or the whole transcript of one ATTEMPT.
 
     RUN is an id, the beginning of one, or "last". TASK is a task's id, ATTEMPT its number from 1.
     """
+    if statistics:
+        _show_statistics(settings, run, task, as_json=as_json)
+        return
     wait(_show(settings, run, task, attempt, take, errors=errors, as_json=as_json))
+
+
+def _show_statistics(settings: Settings, run: str, task: str | None, *, as_json: bool) -> None:
+    from rollgrid_tui.cli.baseline import load_run
+
+    if task is not None:
+        raise CommandError("--statistics is about a whole run", f"Leave the task out: rollgrid show {run} --statistics")
+    told = load_run(settings, run).statistics()
+    if as_json:
+        emit_json(told.to_dict())
+    else:
+        emit(str(told))
 
 
 async def _show(
