@@ -5,11 +5,12 @@ BIN := .venv/bin
 JOBS ?= 2
 PYTEST := -m pytest -q -n $(JOBS)
 
-.PHONY: help demo test check lint matrix bench clean
+.PHONY: help demo test check lint compat matrix bench clean
 
 help:
 	@echo "make demo    install what is missing and watch the sample environment on a real model (HEADLESS=1: as text)"
 	@echo "make test    the test suite on one interpreter"
+	@echo "make compat  the tests that need pydantic-ai, openai-agents and agno, which make test leaves out"
 	@echo "make check   format, lint, types, imports, and the suite on every interpreter and on the lowest versions"
 	@echo "make bench   what an attempt costs, as ratios to a bare loop"
 	@echo "make clean   remove the environments and caches"
@@ -30,14 +31,20 @@ lint:
 	@echo "== pyright" && $(BIN)/pyright
 	@echo "== import contracts" && $(BIN)/lint-imports
 
+compat:
+	@.ci/venv .venv-compat compat
+	@echo "== tests with the libraries of the adapters on $$(.venv-compat/bin/python -V)"
+	@.venv-compat/bin/python $(PYTEST) tests/core/adapters tests/core/environments/test_seed_files.py
+
 matrix:
 	@.ci/matrix $(PYTEST)
 
-check: lint test matrix
+check: lint test compat matrix
 
 bench:
 	@.ci/venv .venv test
 	@$(BIN)/python tests/bench/cpu_per_attempt.py
+	@$(BIN)/python tests/bench/simulation/coverage.py
 
 clean:
 	rm -rf .venv .venv-* dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

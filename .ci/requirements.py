@@ -3,6 +3,7 @@
     demo     the package and the embedded model's runtime
     test     demo, and what the suite needs
     dev      test, and the linters
+    compat   test, and the libraries that there are adapters for
     lowest   test, every lower bound of pyproject.toml pinned: `>=1.2` becomes `==1.2`
 
 Only the standard library is used: it runs before anything is installed.
@@ -14,7 +15,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-PROFILES = ("demo", "test", "dev", "lowest")
+PROFILES = ("demo", "test", "dev", "compat", "lowest")
 
 
 def requirements(profile: str, pyproject: Path) -> list[str]:
@@ -23,7 +24,7 @@ def requirements(profile: str, pyproject: Path) -> list[str]:
     project, groups = table["project"], table["dependency-groups"]
     lines = [*project["dependencies"], *project["optional-dependencies"]["local"]]
     if profile != "demo":
-        lines += group("dev" if profile == "dev" else "test", groups)
+        lines += group(profile if profile in ("dev", "compat") else "test", groups)
     return [pinned(line) for line in lines] if profile == "lowest" else lines
 
 

@@ -1,18 +1,20 @@
 """One face for everything that may stand as an environment's agent.
 
-Four things can: an `Agent`; an object of the agent protocol (`async def arun(input)`); an async function of the
-input; a zero-argument factory of any of these, called once per attempt. `AgentSource` turns each into `AttemptAgent`s,
-of which every attempt gets its own.
+Five things can: an `Agent`; an agent of a library that there is an adapter for; an object of the agent protocol
+(`async def arun(input)`); an async function of the input; a zero-argument factory of any of these, called once per
+attempt. `AgentSource` turns each into `AttemptAgent`s, of which every attempt gets its own.
 """
 
 import copy
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
+from rollgrid.adapters import adapted, is_foreign
+from rollgrid.adapters.shape import run_of_shape
 from rollgrid.agent.context import RunContext
 from rollgrid.agent.run import RunOutput, RunStatus
 from rollgrid.models.base import Model
@@ -30,8 +32,8 @@ __all__ = [
 ]
 
 _ACCEPTED = (
-    "an Agent, an object with `async def arun(input)`, an async function of the input, "
-    "or a zero-argument factory of one of these"
+    "an Agent (of pydantic-ai, openai-agents or agno too), an object with `async def arun(input)`, an async function "
+    "of the input, or a zero-argument factory of one of these"
 )
 _HANDED_DOWN = ("context", "session_id", "user_id")
 
@@ -100,7 +102,7 @@ def adopt(answer: Any, output: RunOutput) -> RunOutput:
         output.content = answer
     elif callable(getattr(answer, "to_dict", None)) and hasattr(answer, "content"):
         # The run of a library with files of the same shape.
-        _fill(output, _from_shape(answer))
+        _fill(output, run_of_shape(answer, _kind(answer)))
     else:
         raise TypeError(
             f"the agent returned {_kind(answer)}; it must return a RunOutput, a pydantic model instance or text"
@@ -108,22 +110,6 @@ def adopt(answer: Any, output: RunOutput) -> RunOutput:
     if output.status is RunStatus.running:
         output.status = RunStatus.completed
     return output
-
-
-def _from_shape(answer: Any) -> RunOutput:
-    shape = answer.to_dict()
-    if not isinstance(shape, dict):
-        raise TypeError(f"the agent returned {_kind(answer)}, whose to_dict() gives no dict")
-    run = RunOutput.from_dict(cast("dict[str, Any]", shape))
-    if isinstance(answer.content, (str, BaseModel)):
-        run.content = answer.content
-    executed = {one.tool_call_id for one in run.tools}
-    # A call that was refused at the limit leaves an error message and no execution.
-    run.tool_call_limit_hit = run.tool_call_limit_hit or any(
-        message.tool_call_error and message.tool_call_id is not None and message.tool_call_id not in executed
-        for message in run.messages
-    )
-    return run
 
 
 def _fill(output: RunOutput, source: RunOutput) -> None:
@@ -151,8 +137,8 @@ class AgentSource:
 
     def __init__(self, agent: Any) -> None:
         check_agent(agent)
-        self._agent = agent
         self._is_factory = is_factory(agent)
+        self._agent = agent = agent if self._is_factory else adapted(agent)
         self.subject: Any = self._made() if self._is_factory else agent
         if not self._is_factory:
             self._copied()
@@ -172,6 +158,7 @@ class AgentSource:
         if self._is_factory:
             made = self._agent()
             _check_product(made)
+            made = adapted(made, is_fresh=True)
         else:
             made = self._copied()
         if model is not None and model is not self.model:
@@ -190,7 +177,7 @@ class AgentSource:
                 f"the environment's agent factory failed before any attempt: {type(error).__name__}: {error}"
             ) from error
         _check_product(made)
-        return made
+        return adapted(made, is_fresh=True)
 
     def _copied(self) -> Any:
         agent = self._agent
@@ -246,6 +233,8 @@ def is_factory(agent: Any) -> bool:
 def _is_runnable(agent: Any) -> bool:
     if isinstance(agent, type):
         return False  # a class makes agents
+    if is_foreign(agent):
+        return True
     if callable(getattr(agent, "arun", None)):
         return True
     call = getattr(agent, "__call__", None)  # noqa: B004 - an async method is looked for, not callability
