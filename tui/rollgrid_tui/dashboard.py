@@ -3,11 +3,12 @@
 import asyncio
 import os
 import signal
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from textual import work
 from textual.app import App
 from textual.command import CommandPalette
+from textual.signal import Signal
 
 from rollgrid_tui import theme
 from rollgrid_tui.feed import Feed, LogChanged
@@ -57,8 +58,10 @@ class Dashboard(App[None], inherit_bindings=False):
         use_plain_scroll_bars()
         self.set_keymap(self.keymap.for_textual())
         self._leave_on_signals()
-        self.app_suspend_signal.subscribe(self, lambda _: self.feed.pause())
-        self.app_resume_signal.subscribe(self, lambda _: self.feed.resume())
+        suspended = cast("Signal[App[None]]", self.app_suspend_signal)  # pyright: ignore[reportUnknownMemberType]
+        resumed = cast("Signal[App[None]]", self.app_resume_signal)  # pyright: ignore[reportUnknownMemberType]
+        suspended.subscribe(self, lambda _: self.feed.pause())
+        resumed.subscribe(self, lambda _: self.feed.resume())
         self.push_screen(RunsScreen())
         if self.first_run is not None:
             self.open_run(self.first_run)

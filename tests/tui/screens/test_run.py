@@ -258,7 +258,7 @@ async def test_what_someone_else_asked_for_shows_with_who_and_the_answer():
         log.command_rows.append(CommandRow(1, "r4k9tz", NOW, "mi\x1bra", "pause", {}, True, "paused after 3 attempts"))
         log.touch()
         await settle(pilot)
-        assert r"mi\x1bra: pause: paused after 3 attempts" in text(app)
+        assert r"paused after 3 attempts  (pause, mi\x1bra)" in text(app)
 
 
 async def test_a_command_that_cannot_be_written_says_so():

@@ -64,6 +64,6 @@ class RunControl:
         newest = answered[-1].command_id if answered else 0
         if self._answered is not None and newest > self._answered:
             row = answered[-1]
-            words = f"{one_line(row.author, 40)}: {one_line(row.command, 20)}: {one_line(row.answer or 'done', 120)}"
+            words = f"{one_line(row.answer or 'done', 120)}  ({one_line(row.command, 20)}, {one_line(row.author, 40)})"
             status.say(words, "$muted" if row.accepted else "$warn")
         self._answered = newest
