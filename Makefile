@@ -12,7 +12,7 @@ help:
 	@echo "make test    the test suite on one interpreter"
 	@echo "make compat  the tests that need pydantic-ai, openai-agents and agno, which make test leaves out"
 	@echo "make check   format, lint, types, imports, and the suite on every interpreter and on the lowest versions"
-	@echo "make bench   what an attempt costs, as ratios to a bare loop"
+	@echo "make bench   what an attempt costs, as ratios to a bare loop; how often the stated intervals hold the truth"
 	@echo "make clean   remove the environments and caches"
 
 demo:

@@ -38,6 +38,7 @@ p { margin: .4rem 0; } .soft, .axis, caption { color: var(--soft); } .wide { ove
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--soft); font-weight: 600; } .left { text-align: left; overflow-wrap: anywhere; }
+.word { text-align: left; white-space: nowrap; }
 .facts { display: flex; flex-wrap: wrap; gap: .6rem; } .fact { background: var(--plate); padding: .5rem .9rem;
   border-radius: 4px; } .fact b { display: block; font-size: 1.25rem; }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
@@ -102,7 +103,7 @@ def _head(told: RunStatistics, decision: GateDecision | None) -> list[str]:
 def _rules(decision: GateDecision) -> list[str]:
     order = sorted(decision.findings, key=lambda one: one.outcome is Outcome.passed)
     rows = [
-        f'<tr><td class="left {one.outcome.value}">{one.outcome.value}</td><td class="left">{_safe(one.rule)}</td>'
+        f'<tr><td class="word {one.outcome.value}">{one.outcome.value}</td><td class="word">{_safe(one.rule)}</td>'
         f'<td class="left">{_safe(one.message)}</td></tr>'
         for one in order
     ]
@@ -249,7 +250,7 @@ def _comparison_table(comparison: Comparison) -> list[str]:
     rows = [
         f'<tr><td class="left">{_safe(one.id)}</td><td>{one.baseline or "-"}</td><td>{one.current or "-"}</td>'
         f"<td>{points(one.delta)}</td><td>{point_range(one.interval)}</td><td>{_safe(chance(one.p_value))}</td>"
-        f'<td>{_safe(chance(one.q_value))}</td><td class="left {_css(one.verdict)}">{_safe(_verdict(one))}</td></tr>'
+        f'<td>{_safe(chance(one.q_value))}</td><td class="word {_css(one.verdict)}">{_safe(_verdict(one))}</td></tr>'
         for one in comparison.tasks
     ]
     return ["<h2>Figures against the baseline</h2>", _table(headers, rows, left=(0, 7))]

@@ -50,6 +50,8 @@ def counted(number: int, what: str) -> str:
 
 
 def seconds(value: float) -> str:
+    if value < 0.1:
+        return f"{1000 * value:.0f} ms"
     return f"{value:.1f} s" if value < 100 else f"{value:.0f} s"
 
 

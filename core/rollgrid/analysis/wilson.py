@@ -25,14 +25,19 @@ class Interval(NamedTuple):
 def t95(freedom: int) -> float:
     """The two-sided 95 % point of Student's distribution, for at least one degree of freedom.
 
-    A table up to 30, then two terms of its expansion about the normal point, right to five digits (M. Abramowitz and
+    A table up to 30, then three terms of its expansion about the normal point, right to six digits (M. Abramowitz and
     I. A. Stegun, Handbook of Mathematical Functions, 1964, 26.7.5). Here rather than from scipy, since the live grid
     needs it and importing scipy takes longer than drawing the screen.
     """
     if freedom <= len(T95):
         return T95[freedom - 1]
     z = Z95
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return (
+        z
+        + (z**3 + z) / (4 * freedom)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
+    )
 
 
 def wilson(passed: float, n: float, z: float = Z95) -> Interval | None:
