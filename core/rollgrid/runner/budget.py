@@ -36,7 +36,8 @@ class Limits:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        return cls(data.get("max_cost"), data.get("max_tokens"), data.get("max_seconds"))
+        tokens = data.get("max_tokens")
+        return cls(data.get("max_cost"), None if tokens is None else int(tokens), data.get("max_seconds"))
 
 
 @dataclass(frozen=True, slots=True)

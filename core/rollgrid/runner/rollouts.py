@@ -97,7 +97,8 @@ async def _arun(
         raise ValueError(f"concurrency must be at least 1, got {concurrency}")
     if os.environ.get(IN_WORKER):
         raise RuntimeError(
-            'this script runs rollouts when a scorer\'s process imports it; put that under `if __name__ == "__main__":`'
+            "this script runs rollouts when a scorer's process imports it; put that under "
+            'an `if __name__ == "__main__":`'
         )
     prepared = prepare_run(env, k=k, tasks=tasks, model=model, source={"script": _script()})
     options = SessionOptions(

@@ -25,9 +25,9 @@ class CodeScorer:
     there: one that is still running when its attempt's time is up is left to itself, and the log says so.
 
     `isolate=True` runs `fn` in a process of its own, which is killed when the attempt's time is up: for a function that
-    computes for long, may hang, or may crash the interpreter. It must stand at the top level of a module; the output and
-    the expected value are pickled to get there. The process is kept for further attempts, and there are at most as many
-    as there are cores. The verdict is the same either way, so this is no part of the digest.
+    computes for long, may hang, or may crash the interpreter. It must stand at the top level of a module; the output
+    and the expected value are pickled to get there. The process is kept for further attempts, and there are at most as
+    many as there are cores. The verdict is the same either way, so this is no part of the digest.
 
     `run.content` is what the agent answered: text, or an instance of its `output_schema`.
     """

@@ -6,6 +6,7 @@ program lives. A process is killed with the attempt that gave up on it, and a fr
 
 import asyncio
 import contextlib
+import inspect
 import os
 import pickle
 import signal
@@ -35,12 +36,10 @@ class FunctionRef:
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "FunctionRef":
         """Raises `TypeError` for a function that another process cannot find."""
-        module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-        if not isinstance(module, str) or not isinstance(name, str) or "<" in name:
-            shown = name if isinstance(name, str) else type(function).__name__
-            raise TypeError(
-                f"isolate=True needs a function at the top level of a module, which another process can import; got {shown}"
-            )
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        if not inspect.isfunction(function) or "<" in name:
+            raise TypeError(f"isolate=True needs a function at the top level of a module, which {name} is not")
+        module = function.__module__
         file = getattr(sys.modules.get(module), "__file__", None)
         return cls(module, name, str(Path(file).resolve()) if file else None)
 
