@@ -48,8 +48,7 @@ class Passage:
         if asyncio.get_running_loop() is not self._loop:
             # A tool or scorer in a thread that runs an agent of its own, on a loop of its own.
             reply = await model.respond(request, on_text)
-            await self._count(model, reply)
-            return reply
+            return await self._priced(model, reply)
         lane = self.lanes.of(model)
         self.arrive()
         sent = await lane.enter(model.id, self.on_wait)
@@ -60,18 +59,19 @@ class Passage:
             lane.left(sent, error)
             raise
         lane.left(sent, reply)
-        await self._count(model, reply)
-        return reply
+        return await self._priced(model, reply)
 
     def score(self) -> None:
         """What is called from now on is called for the scorer."""
         self.is_scoring = True
 
-    async def _count(self, model: Model, reply: ModelReply) -> None:
+    async def _priced(self, model: Model, reply: ModelReply) -> ModelReply:
         if reply.cost is None and self.prices is not None:
             await self.prices.ready()
-            reply.cost = self.prices.cost(model, reply)
+            # Not written into the reply: it is the model's, which may give it again.
+            reply = replace(reply, cost=self.prices.cost(model, reply))
         (self.paid_for_scoring if self.is_scoring else self.paid).add(reply)
+        return reply
 
     def expect(self, lane: Lane) -> None:
         """The attempt has started and will soon make a call in this lane."""

@@ -4,7 +4,9 @@ import asyncio
 import os
 import sqlite3
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from typing import TypeVar
 
 from rollgrid.environments.attempt import AttemptResult
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
@@ -27,6 +29,8 @@ from rollgrid.store.rows import CommandRow
 from rollgrid.store.writer import LogWriter
 
 __all__ = ["RunProgress", "Session", "SessionOptions", "SessionOutcome"]
+
+T = TypeVar("T")
 
 POLL_SECONDS = 0.25
 
@@ -64,7 +68,7 @@ class Session:
                 on_result=self._take_result,
             )
             await self._announce(sink, engine)
-            options.on_ready(options.run_id)
+            self._tell(options.on_ready, options.run_id)
             if options.handle_signals:
                 stack.enter_context(Signals(self._interrupt))
             stopped_early: str | None = "interrupted"
@@ -150,7 +154,7 @@ class Session:
         sink.append(RunStateChanged(run_id=options.run_id, at=now, state="running", author=options.author))
         for text in prepared.warnings:
             sink.append(Notice(run_id=options.run_id, at=now, level="warning", text=text))
-            options.on_message(f"warning: {text}")
+            self._tell(options.on_message, f"warning: {text}")
         if self._writer is not None:
             await self._writer.flush()
             if self._writer.fault is not None:
@@ -171,7 +175,7 @@ class Session:
         last, beat = 0, time.monotonic()
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            self._options.on_progress(self._progress(engine))
+            self._tell(self._options.on_progress, self._progress(engine))
             if self._writer is None or lease is None:
                 continue
             for command in await self._commands(last):
@@ -210,7 +214,7 @@ class Session:
             await lease.release()
         except LogError as error:
             # It goes stale by itself: this process is gone in a moment.
-            self._options.on_message(f"warning: the run could not be given back: {error.message}")
+            self._tell(self._options.on_message, f"warning: the run could not be given back: {error.message}")
 
     async def _close(self, engine: Engine, sink: EventSink, state: FinalState, stopped_early: str | None) -> None:
         run_id = self._options.run_id
@@ -225,6 +229,11 @@ class Session:
         if self._writer is not None:
             await self._writer.flush()
 
+    def _tell(self, listener: Callable[[T], None], what: T) -> None:
+        """Tell whoever follows the run. If nobody can be told (a closed terminal), the run goes on all the same."""
+        with suppress(OSError):
+            listener(what)
+
     def _interrupt(self) -> None:
         """First signal: let what is in flight finish. Second: drop it."""
         engine = self._engine
@@ -233,7 +242,7 @@ class Session:
         self._interrupts += 1
         if self._interrupts == 1:
             engine.steering.stop("interrupted", author=self._options.author, reason="interrupted by a signal")
-            self._options.on_message(f"stopping: {len(engine.flights)} in flight, press again to drop them")
+            self._tell(self._options.on_message, f"stopping: {len(engine.flights)} in flight, press again to drop them")
         else:
             engine.drop_flights()
 
@@ -248,7 +257,7 @@ class Session:
             result.drop_run()
         self._results[key] = result
         if self._engine is not None:
-            self._options.on_progress(self._progress(self._engine))
+            self._tell(self._options.on_progress, self._progress(self._engine))
 
     def _progress(self, engine: Engine) -> RunProgress:
         prepared = self._prepared

@@ -1,4 +1,4 @@
-"""Who may call an endpoint, and when. Waiting is real time here, in hundredths of seconds; what is asserted is order."""
+"""Who may call an endpoint, and when. Waits are real, of hundredths of seconds; what is asserted is order."""
 
 import asyncio
 

@@ -69,6 +69,13 @@ def output(value=4):
     return RunOutput(content=Answer(value))
 
 
+def children():
+    """The command lines of this process's children."""
+    listed = Path(f"/proc/self/task/{os.getpid()}/children")
+    pids = listed.read_text().split() if listed.exists() else []
+    return [Path(f"/proc/{pid}/cmdline").read_text() for pid in pids]
+
+
 async def test_the_verdict_is_that_of_the_function():
     scorer = isolated(right)
     assert (await scorer.ascore(output(4), 4)).passed
@@ -105,10 +112,7 @@ async def test_a_function_that_computes_without_end_is_killed_and_the_next_one_g
         await asyncio.sleep(0.01)
     call.cancel()
     await asyncio.wait([call])
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
-    if children.exists():
-        names = [Path(f"/proc/{pid}/cmdline").read_text() for pid in children.read_text().split()]
-        assert not [name for name in names if "isolated_worker" in name]
+    assert not [command for command in children() if "isolated_worker" in command]
     assert (await isolated(right).ascore(output(4), 4)).passed
 
 
