@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rollgrid_tui.cli.baseline import SIMULATED_NOTE, diff_results, is_simulated, load_file
-from rollgrid_tui.cli.common import emit, emit_json, one_line, rate, span
+from rollgrid_tui.cli.common import emit, emit_json, one_line, rate
 from rollgrid_tui.cli.streams import prints_on_stderr, unless_gone
 
 if TYPE_CHECKING:
@@ -136,11 +136,12 @@ class ProgressLine:
 
 
 def progress_text(progress: "RunProgress") -> str:
+    minutes, seconds = divmod(int(progress.active_seconds), 60)
     fault = f"  log: {one_line(progress.log_fault)}" if progress.log_fault else ""
     holding = f"  held back: {one_line(progress.holding)}" if progress.holding else ""
     auto = f" of {progress.concurrency} (auto)" if progress.adaptive else ""
     return (
         f"{progress.run_id} {progress.state}  {progress.n_ended}/{progress.n_planned} ended, "
         f"{progress.n_in_flight}{auto} in flight, passed {rate(progress.n_passed, progress.n_scored)}, "
-        f"{span(progress.active_seconds)}{holding}{fault}"
+        f"{minutes}:{seconds:02d}{holding}{fault}"
     )
