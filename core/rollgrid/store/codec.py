@@ -61,8 +61,16 @@ def is_exact(text: str) -> bool:
 
 
 def storable(text: str) -> str:
-    """The text with lone surrogates written out as `\\udcxx`; SQLite's text columns hold UTF-8 only."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """The text with lone surrogates written out as `\\udcxx`; SQLite's text columns hold UTF-8 only.
+
+    Two halves that stand side by side become the character that they make, as they do in JSON.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        return whole.encode("utf-8", "backslashreplace").decode()
+    return text
 
 
 def _dump(value: Any, finite: bool = False) -> tuple[bytes, bool]:

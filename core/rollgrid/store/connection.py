@@ -11,6 +11,7 @@ from urllib.parse import quote
 import aiosqlite
 
 from rollgrid.errors import LogError
+from rollgrid.store import files
 
 BUSY_SECONDS = 5.0
 """How long a statement waits for another process's lock."""
@@ -33,8 +34,13 @@ def connect_uri(path: Path, mode: str) -> str:
     return uri
 
 
+TORN = "its -wal or -shm file was deleted while a run was writing it; the run puts that right with its next event"
+
+
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """A plain connection in autocommit mode, for work off the event loop."""
+    if files.wait_while_torn(path):
+        raise sqlite3.OperationalError(TORN)
     return sqlite3.connect(
         connect_uri(path, mode),
         uri=True,
@@ -44,8 +50,13 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
     )
 
 
-async def connect_async(path: Path, mode: str) -> aiosqlite.Connection:
-    """A connection in autocommit mode that the caller closes. `mode`: `rw` or `ro`."""
+async def connect_async(path: Path, mode: str, *, torn_too: bool = False) -> aiosqlite.Connection:
+    """A connection in autocommit mode that the caller closes. `mode`: `rw` or `ro`.
+
+    A log that somebody has open and whose companions are gone is refused, unless `torn_too`.
+    """
+    if not torn_too and await files.is_torn(path):
+        raise sqlite3.OperationalError(TORN)
     opening = asyncio.ensure_future(_open(path, mode))
     try:
         return await asyncio.shield(opening)

@@ -54,24 +54,27 @@ def is_alive(row: LeaseRow | None, now: float | None = None) -> bool:
     """Whether the holder of the lease still runs.
 
     On this host it is dead at once when the machine has booted since or the process is gone, a zombie, or another one
-    under the same pid. In every other case, and where pids cannot be compared (another host, another container), it is
-    dead when its last heartbeat is more than `STALE_SECONDS` away.
+    under the same pid. A process that is known to be the same one is alive, with or without heartbeats: a full disk, a
+    stopped process or a clock that was set stops these, and a second runner would pay for everything twice. Where
+    pids cannot be compared (another host, another container), and where the machine does not tell when a process was
+    started, it is dead when its last heartbeat is more than `STALE_SECONDS` away.
     """
     if row is None:
         return False
     # A heartbeat from the future is as little a sign of life as an old one: the clock was set back.
-    if abs((time.time() if now is None else now) - row.heartbeat_at) > STALE_SECONDS:
-        return False
+    beats = abs((time.time() if now is None else now) - row.heartbeat_at) <= STALE_SECONDS
     if row.host != process.host():
-        return True
+        return beats
     if row.boot_id != process.boot_id():
         return False
     if row.pid_space != process.pid_space():
-        return True
+        return beats
     if not process.is_running(row.pid):
         return False
     started = process.start_time(row.pid)
-    return not started or not row.start_time or started == row.start_time
+    if not started or not row.start_time:
+        return beats
+    return started == row.start_time
 
 
 def live_leases(connection: sqlite3.Connection) -> list[LeaseRow]:

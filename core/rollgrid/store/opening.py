@@ -68,13 +68,21 @@ def _prepare(path: Path, create: bool) -> None:
 
 def _make_file(path: Path) -> None:
     """An empty file that only its owner can read, in a folder made the same way. What exists keeps its modes."""
-    folder = path.parent
-    if not folder.exists():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if folder.name == FOLDER:
-            # The log holds prompts and answers; it should not slip into a commit of the project around it.
-            (folder / ".gitignore").write_text("*\n", encoding="ascii")
+    make_folder(path.parent)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+
+
+def make_folder(folder: Path) -> None:
+    """The folder and those above it, for their owner only. What exists stays as it is."""
+    if folder.exists():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.name == FOLDER:
+        # The log holds prompts and answers; it should not slip into a commit of the project around it.
+        ignore = os.open(folder / ".gitignore", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        with os.fdopen(ignore, "w", encoding="ascii") as file:
+            file.write("*\n")
 
 
 def _version_once_made(path: Path) -> int | None:
@@ -106,7 +114,7 @@ def _version_of(path: Path) -> int | None:
 def _make_tables(path: Path) -> None:
     path.chmod(0o600)
     with contextlib.closing(connect(path, "rw")) as connection:
-        _switch_to_wal(connection)
+        switch_to_wal(connection)
         with _write_lock(connection):
             # Two processes may make one log at once; the second finds it made.
             if _pragma(connection, "application_id") == schema.APPLICATION_ID:
@@ -117,7 +125,7 @@ def _make_tables(path: Path) -> None:
             connection.execute(f"PRAGMA user_version = {schema.VERSION}")
 
 
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
+def switch_to_wal(connection: sqlite3.Connection) -> None:
     """Changing the journal mode does not wait for locks as other statements do, so wait here."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:

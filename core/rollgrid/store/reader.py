@@ -16,6 +16,7 @@ from rollgrid.store.codec import decode, from_text
 from rollgrid.store.commands import SELECT as SELECT_COMMANDS
 from rollgrid.store.commands import command_row
 from rollgrid.store.connection import BOOLEAN, connect, connect_async
+from rollgrid.store.files import LogFiles
 from rollgrid.store.lease import LeaseRow
 from rollgrid.store.opening import prepare_log
 from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, RunRow, TaskRow
@@ -47,6 +48,9 @@ WHERE attempt.run_id = ? AND attempt.task = ? AND attempt.attempt = ? AND attemp
 """
 
 
+LOOK_SECONDS = 1.0
+"""How often a reader sees whether its files are still those of the log."""
+
 _MANY = 4000
 """More rows than this are turned into tuples off the event loop."""
 
@@ -61,6 +65,8 @@ class LogReader:
         self.path = path
         self._connection = connection
         self._version: int | None = None
+        self._files: LogFiles | None = None
+        self._looked_at = 0.0
 
     @classmethod
     async def open(cls, path: Path | str) -> Self:
@@ -77,9 +83,13 @@ class LogReader:
     async def changed(self) -> bool:
         """Whether anything was committed since the last call; the first call says True.
 
-        A runner that dies commits nothing: `RunRow.alive` can change without a change of the log.
+        A runner that dies commits nothing: `RunRow.alive` can change without a change of the log. `LogError` when the
+        log's files are not the ones that were opened: then open it anew.
         """
         rows = await self._all("PRAGMA data_version")
+        if time.monotonic() - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = time.monotonic()
+            await self._look_at_the_files()
         version = int(rows[0][0])
         changed = version != self._version
         self._version = version
@@ -215,6 +225,14 @@ class LogReader:
         """All commands that were given to a run, oldest first."""
         rows = await self._all(f"{SELECT_COMMANDS} WHERE run_id = ? ORDER BY command_id", run_id)
         return [command_row(row) for row in rows]
+
+    async def _look_at_the_files(self) -> None:
+        if self._files is None:
+            # Only after a first query: that holds the files, and makes those that are missing.
+            self._files = await asyncio.to_thread(LogFiles, self.path)
+        what = await asyncio.to_thread(self._files.trouble)
+        if what is not None:
+            raise LogError(f"the log {self.path} {what} while it was being read")
 
     async def _all(self, statement: str, *arguments: Any) -> list[Any]:
         try:

@@ -5,7 +5,7 @@ import contextlib
 import sqlite3
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -15,8 +15,8 @@ from rollgrid.errors import LogError
 from rollgrid.store import ids, tables
 from rollgrid.store.codec import encode, is_exact, to_text
 from rollgrid.store.commands import pending_commands
-from rollgrid.store.connection import connect_async
 from rollgrid.store.events import Event, RunCreated, TaskInfo
+from rollgrid.store.link import FilesChanged, Link
 from rollgrid.store.opening import prepare_log
 from rollgrid.store.projection import Entry, bindable, fold, touched
 from rollgrid.store.rows import CommandRow
@@ -33,15 +33,16 @@ LIVE_SECONDS = 0.2
 RETRY_SECONDS = (0.25, 4.0)
 """Pause after the first failed write, doubled up to the second value."""
 
-_WAL_BYTES = 64 * 1024 * 1024
-_LOOK_SECONDS = 2.0
-
+LOOK_SECONDS = 2.0
+"""How often a writer that has nothing to write looks after its files."""
 
 PROMPT_SECONDS = 0.005
 """A flush that somebody waits for comes this soon; what is appended meanwhile goes along."""
 
 
-class _Pending(NamedTuple):
+class Unsaved(NamedTuple):
+    """An event with its JSON as the log stores it, the body that belongs to it, and what its rows are made of."""
+
     event: Any
     text: str
     body: bytes | None
@@ -53,23 +54,23 @@ class LogWriter:
 
     Call it from one event loop. `append` and `put_live` only fill a buffer; a task of the writer's own flushes it.
     While the log cannot be written (a full disk, a lock held too long) `fault` says why in one line, everything is kept
-    in the buffer and tried again; an event is written exactly once, in the order of `append`.
+    in the buffer and tried again; an event is written exactly once, in the order of `append`. `mended` tells, a line
+    each, what was done about files that somebody took away.
     """
 
-    def __init__(self, path: Path, connection: aiosqlite.Connection) -> None:
+    def __init__(self, path: Path, link: Link) -> None:
         self.path = path
         self.fault: str | None = None
-        self._connection = connection
-        self._identity = _identity(path)
+        self.mended: list[str] = []
+        self._link = link
         self._looked_at = time.monotonic()
-        self._buffer: list[_Pending] = []
+        self._buffer: list[Unsaved] = []
         self._live: dict[Key, bytes] = {}
         self._appended = 0
         self._written = 0
         self._awaited: deque[tuple[int, Callable[[], None]]] = deque()
         self._hurry: asyncio.TimerHandle | None = None
         self._lock = asyncio.Lock()
-        self._gone = False
         self._unsettled = False
         self._committing: tuple[int, int] | None = None
         self._wake = asyncio.Event()
@@ -84,21 +85,11 @@ class LogWriter:
         """Open the log for writing, making or migrating it where needed. `LogError` when that cannot be."""
         path = await asyncio.to_thread(prepare_log, path)
         try:
-            connection = await connect_async(path, "rw")
-            try:
-                # A slow reader can make the WAL file long; once it is done, the file shrinks back to this.
-                await connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
-                # A lock taken once shows now, rather than in the middle of a run, whether the log can be written.
-                await connection.execute("BEGIN IMMEDIATE")
-                await connection.rollback()
-            except BaseException:
-                await connection.close()
-                raise
+            writer = cls(path, await Link.open(path))
         except sqlite3.Error as error:
             raise LogError(
                 f"the log {path} cannot be written: {error}", hint="name another one with --log or ROLLGRID_LOG"
             ) from error
-        writer = cls(path, connection)
         writer._flusher = asyncio.create_task(writer._flush_now_and_then(), name="log writer")
         return writer
 
@@ -123,7 +114,7 @@ class LogWriter:
         # Events refuse NaN in fields of their own; only what users put into them can hold one.
         free = type(event) is RunCreated or data.get("detail") is not None
         text = to_text(data, finite=not free)
-        self._buffer.append(_Pending(event, text, body, bindable(data) if is_exact(text) else data))
+        self._buffer.append(Unsaved(event, text, body, bindable(data) if is_exact(text) else data))
         self._appended += 1
         self._wake.set()
         self._some.set()
@@ -152,9 +143,10 @@ class LogWriter:
         """Commit all that was appended before this call; on failure `fault` is set and all stays in the buffer."""
         goal = self._appended
         async with self._lock:
-            snapshots = bool(self._live)
-            while self._written < goal or snapshots:
-                snapshots = False
+            # Without anything to write there is still to see whether the log is where it was, or can be written again.
+            more = bool(self._live) or self.fault is not None or time.monotonic() - self._looked_at > LOOK_SECONDS
+            while self._written < goal or more:
+                more = False
                 if not await self._write_batch():
                     return
 
@@ -172,12 +164,24 @@ class LogWriter:
             if self._buffer:
                 self.fault = f"{len(self._buffer)} events were not written: {self.fault}"
         finally:
-            await self._connection.close()
+            await self._link.close()
+
+    @property
+    def unsaved(self) -> Sequence[Unsaved]:
+        """What was appended and is not committed yet, oldest first."""
+        return tuple(self._buffer)
 
     async def pending_commands(self, run_id: str, after_id: int = 0) -> list[CommandRow]:
         """Commands of this run that no runner has answered yet, oldest first."""
         async with self._lock:
-            return await pending_commands(self._connection, run_id, after_id)
+            found = await pending_commands(self._connection, run_id, after_id)
+        if time.monotonic() - self._looked_at > LOOK_SECONDS:
+            self._wake.set()
+        return found
+
+    @property
+    def _connection(self) -> aiosqlite.Connection:
+        return self._link.connection
 
     async def new_run_id(self) -> str:
         """A run id that this log does not hold."""
@@ -205,7 +209,7 @@ class LogWriter:
             for event in (self._wake, self._some, self._many):
                 event.clear()
             await self.flush()
-            if self._buffer or self._live:
+            if self._buffer or self._live or self.fault is not None:
                 self._wake.set()
             if self._buffer:
                 self._some.set()
@@ -214,30 +218,36 @@ class LogWriter:
         """One transaction. False, with `fault` set, when it did not come about; nothing is lost then."""
         live, self._live = self._live, {}
         try:
+            await self._link.ensure()
             await self._settle()
             self._unsettled = True
             await self._transaction(self._buffer[:BATCH_EVENTS], live)
             self._unsettled = False
         except BaseException as error:
             self._live = live | self._live
-            if isinstance(error, Exception):
-                self.fault = f"the log {self.path} cannot be written: {error}"
             # The lock on the log must not stay with a transaction that failed: other runs write there too.
             with contextlib.suppress(sqlite3.Error, ValueError):
                 await self._connection.rollback()
             if not isinstance(error, Exception):
                 raise
+            if isinstance(error, FilesChanged):
+                return await self._mend(error)
+            self.fault = f"the log {self.path} cannot be written: {error}"
             return False
-        self.fault = await self._look_at_the_file()
+        self.fault = None
         return True
 
-    async def _look_at_the_file(self) -> str | None:
-        """A log that was deleted under its writer takes all that is written, and nobody will ever read it."""
-        if time.monotonic() - self._looked_at < _LOOK_SECONDS:
-            return self.fault if self._gone else None
-        self._looked_at = time.monotonic()
-        self._gone = await asyncio.to_thread(_identity, self.path) != self._identity
-        return f"the log {self.path} was removed or replaced while it was being written" if self._gone else None
+    async def _mend(self, found: FilesChanged) -> bool:
+        why = ""
+        try:
+            done = await self._link.mend(found.what)
+        except (sqlite3.Error, OSError) as error:
+            done, why = None, f" ({error})"
+        if done is None:
+            self.fault = f"the log {self.path} cannot be written: {found}{why}"
+            return False
+        self.mended.append(f"the log {self.path}: {done}")
+        return True
 
     async def _settle(self) -> None:
         """After a write that failed or was cancelled half way: undo it, or find that it was committed after all."""
@@ -253,9 +263,11 @@ class LogWriter:
             self._committing = None
         self._unsettled = False
 
-    async def _transaction(self, batch: list[_Pending], live: dict[Key, bytes]) -> None:
+    async def _transaction(self, batch: list[Unsaved], live: dict[Key, bytes]) -> None:
         connection = self._connection
         await connection.execute("BEGIN IMMEDIATE")
+        await self._link.check()
+        self._looked_at = time.monotonic()
         if batch:
             first = await self._one(tables.LAST_SEQ) + 1
             entries = [
@@ -304,14 +316,6 @@ class LogWriter:
             self._awaited.popleft()[1]()
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 async def _at_most(event: asyncio.Event, seconds: float) -> None:
     """Wait for the event, but no longer than this."""
     with contextlib.suppress(TimeoutError):
@@ -319,7 +323,7 @@ async def _at_most(event: asyncio.Event, seconds: float) -> None:
             await event.wait()
 
 
-def _event_rows(entries: list[Entry], batch: list[_Pending]) -> list[tuple[Any, ...]]:
+def _event_rows(entries: list[Entry], batch: list[Unsaved]) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
     for entry, pending in zip(entries, batch, strict=True):
         get = entry.data.get

@@ -17,6 +17,8 @@ from support.log_events import RUN, query
 
 NOW = 1_000_000.0
 
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the machine does not tell")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -38,9 +40,6 @@ def child():
     process.wait()
 
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the machine does not tell")
-
-
 def test_no_lease_is_held_by_nobody():
     assert not is_alive(None)
 
@@ -50,9 +49,19 @@ def test_a_running_process_with_a_heartbeat_is_alive():
     assert is_alive(row(), NOW + STALE_SECONDS - 1)
 
 
-@pytest.mark.parametrize("age", [STALE_SECONDS + 1, -STALE_SECONDS - 1])
-def test_without_a_heartbeat_for_long_it_is_dead(age):
-    assert not is_alive(row(), NOW + age)
+AGES = [STALE_SECONDS + 1, -STALE_SECONDS - 1]
+
+
+@pytest.mark.parametrize("age", AGES)
+def test_without_a_heartbeat_for_long_it_is_dead_when_nothing_else_tells(age):
+    assert not is_alive(row(start_time=""), NOW + age)
+
+
+@needs_proc
+@pytest.mark.parametrize("age", AGES)
+def test_a_process_that_is_known_to_be_the_runner_needs_no_heartbeat(age):
+    """A full disk, a stopped process and a clock that was set have none; a second runner would pay twice."""
+    assert is_alive(row(), NOW + age)
 
 
 def test_a_process_that_is_gone_is_dead_at_once(child):
@@ -124,6 +133,7 @@ async def test_of_many_who_want_a_run_one_gets_it(path):
 
 
 async def test_a_dead_runners_lease_is_taken_over_and_it_learns_of_it(path, monkeypatch):
+    monkeypatch.setattr(process, "_PROC", Path("/nowhere"))
     old = await acquire(path, RUN)
     assert await old.heartbeat()
     later = time.time() + STALE_SECONDS + 5

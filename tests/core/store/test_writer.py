@@ -184,19 +184,6 @@ async def test_a_flush_that_is_cancelled_writes_each_event_once(path, committed)
     assert query(path, "SELECT count(*) FROM event WHERE kind = 'run_created'") == [(1,)]
 
 
-async def test_a_log_that_is_deleted_under_its_writer_is_a_fault(path, monkeypatch):
-    monkeypatch.setattr(writer_module, "_LOOK_SECONDS", 0.0)
-    writer = await LogWriter.open(path)
-    writer.append(notice(1))
-    await writer.flush()
-    assert writer.fault is None
-    path.unlink()
-    writer.append(notice(2))
-    await writer.flush()
-    assert "was removed or replaced" in (writer.fault or "")
-    await writer.aclose()
-
-
 async def test_two_runs_write_one_log_at_once(path):
     async def work(run_id: str) -> None:
         async with LogWriter.open_cm(path) as writer:
