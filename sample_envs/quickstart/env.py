@@ -37,7 +37,7 @@ env = Environment(
         ),
         Task("What is the capital of France?", "Paris", id="france", metadata={"topic": "capitals"}),
         Task("What is the capital of Australia?", "Canberra", id="australia", metadata={"topic": "capitals"}),
-        Task("What is the capital of Turkey?", "Ankara", id="turkey", metadata={"topic": "capitals"}),
+        Task("Write the word planet backwards.", "tenalp", id="backwards", metadata={"topic": "text"}),
     ),
     scorer=CodeScorer(says),
     timeout_seconds=60,
