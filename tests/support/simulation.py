@@ -41,6 +41,12 @@ POPULATIONS = (
 )
 
 
+RARE_HOPELESS = Population(
+    "0.97, one in ten at 0.02", 0.9 * 0.97 + 0.1 * 0.02, lambda rng, m: np.where(rng.random(m) < 0.9, 0.97, 0.02)
+)
+"""The hard case for every method that looks at a sample of tasks: few of them may hold none of the rare bad ones."""
+
+
 class Change(NamedTuple):
     """How a second run's rates come from the first one's; `mean` is the mean change over all tasks."""
 
@@ -121,9 +127,10 @@ def coverage_of_pooled(rates: Rates, k: int, rounds: int, seed: int) -> float:
     """How often the interval for exactly these tasks holds their mean rate, when they are run again and again."""
     rng = np.random.default_rng(seed)
     m = len(rates)
-    return sum(
-        holds(wilson(int(rng.binomial(k, rates).sum()), m * k), float(np.mean(rates))) for _ in range(rounds)
-    ) / rounds
+    return (
+        sum(holds(wilson(int(rng.binomial(k, rates).sum()), m * k), float(np.mean(rates))) for _ in range(rounds))
+        / rounds
+    )
 
 
 class DeltaCoverage(NamedTuple):
@@ -132,7 +139,9 @@ class DeltaCoverage(NamedTuple):
     """Share of rounds in which a change was claimed although there was none, or of the wrong sign."""
 
 
-def coverage_of_delta(change: Change, m: int, k: int, rounds: int, seed: int, k_old: int | None = None) -> DeltaCoverage:
+def coverage_of_delta(
+    change: Change, m: int, k: int, rounds: int, seed: int, k_old: int | None = None
+) -> DeltaCoverage:
     """How often the overall interval of the paired delta holds the true mean change."""
     rng = np.random.default_rng(seed)
     before = k_old or k

@@ -284,7 +284,8 @@ def _drop(comparison: Comparison, baseline: "EnvironmentRunResult", rules: GateR
         found.append(Finding("baseline", Outcome.passed, why))
     moved = (
         f"{_percent(comparison.baseline_rate)} -> {_percent(comparison.current_rate)} over "
-        f"{comparison.n_shared} shared tasks, {100 * comparison.delta:+.1f} points"
+        f"{comparison.n_shared} shared task{'' if comparison.n_shared == 1 else 's'}, "
+        f"{100 * comparison.delta:+.1f} points"
     )
     if rules.max_drop is not None:
         kept = -comparison.delta <= rules.max_drop

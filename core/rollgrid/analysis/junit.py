@@ -35,17 +35,18 @@ def junit_bytes(decision: GateDecision, *, at: float | None = None) -> bytes:
     told = decision.statistics
     blind = decision.outcome is Outcome.inconclusive
     stamp = None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    root = ElementTree.Element("testsuites", name=_text(told.env_name))
-    gate = _suite(root, f"{told.env_name} gate", stamp)
+    env_name = f"SIMULATED {told.env_name}" if told.simulated else told.env_name
+    root = ElementTree.Element("testsuites", name=_text(env_name))
+    gate = _suite(root, f"{env_name} gate", stamp)
     for rule, found in _by_rule(decision).items():
-        case = _case(gate, f"{told.env_name}.gate", RULE_NAMES.get(rule, rule), None)
+        case = _case(gate, f"{env_name}.gate", RULE_NAMES.get(rule, rule), None)
         _outcome(case, rule, found, blind=blind)
     _count(gate)
-    tasks = _suite(root, f"{told.env_name} tasks", stamp)
+    tasks = _suite(root, f"{env_name} tasks", stamp)
     own = {task.id: [one for one in decision.findings if one.task == task.id] for task in told.tasks}
     for task in told.tasks:
         latency = task.effort.latency
-        case = _case(tasks, f"{told.env_name}.tasks", task.id, None if latency is None else latency.total)
+        case = _case(tasks, f"{env_name}.tasks", task.id, None if latency is None else latency.total)
         found = own[task.id]
         if not task.n_scored and not any(one.outcome is not Outcome.passed for one in found):
             found = [Finding("scored", Outcome.inconclusive, f"{task.id}: no attempt was scored", task.id)]
