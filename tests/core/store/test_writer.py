@@ -157,29 +157,28 @@ async def test_a_failed_write_gives_the_lock_back(path):
 
 
 @pytest.mark.parametrize("committed", [True, False])
-async def test_a_flush_that_is_cancelled_writes_each_event_once(path, committed):
+async def test_a_flush_that_is_cancelled_writes_each_event_once(path, committed, monkeypatch):
     """Wherever the cancellation hits: with the commit done but not yet known of, and before it."""
-    writer = await LogWriter.open(path)
-    commit = writer._connection.commit
-    reached = asyncio.Event()
+    async with LogWriter.open_cm(path) as writer:
+        commit = writer._connection.commit
+        reached = asyncio.Event()
 
-    async def stuck_commit() -> None:
-        if committed:
-            await commit()
-        reached.set()
-        await asyncio.Event().wait()
+        async def stuck_commit() -> None:
+            if committed:
+                await commit()
+            reached.set()
+            await asyncio.Event().wait()
 
-    writer._connection.commit = stuck_commit
-    writer.append(created())
-    writer.append(notice(1))
-    async with asyncio.TaskGroup() as group:
-        flush = group.create_task(writer.flush())
-        await reached.wait()
-        flush.cancel()
-    assert flush.cancelled()
-    writer._connection.commit = commit
-    writer.append(notice(2))
-    await writer.aclose()
+        with monkeypatch.context() as patch:
+            patch.setattr(writer._connection, "commit", stuck_commit)
+            writer.append(created())
+            writer.append(notice(1))
+            async with asyncio.TaskGroup() as group:
+                flush = group.create_task(writer.flush())
+                await reached.wait()
+                flush.cancel()
+            assert flush.cancelled()
+        writer.append(notice(2))
     assert numbers(path) == [1, 2]
     assert query(path, "SELECT count(*) FROM event WHERE kind = 'run_created'") == [(1,)]
 
@@ -225,8 +224,7 @@ async def test_a_reader_that_holds_a_transaction_for_long_stops_nobody(path):
 
 
 async def test_a_snapshot_lives_as_long_as_its_attempt_runs(path):
-    async with LogWriter.open_cm(path) as writer:
-        reader = await LogReader.open(path)
+    async with LogWriter.open_cm(path) as writer, contextlib.aclosing(await LogReader.open(path)) as reader:
         writer.append(created())
         writer.append(started())
         writer.put_live(RUN, 0, 1, 1, encode({"partial_text": "4"}))
@@ -240,7 +238,6 @@ async def test_a_snapshot_lives_as_long_as_its_attempt_runs(path):
         writer.put_live(RUN, 0, 1, 1, encode({"partial_text": "too late"}))
         await writer.flush()
         assert await reader.live(RUN, 0, 1, 1) is None
-        await reader.aclose()
     assert query(path, "SELECT count(*) FROM live") == [(0,)]
 
 
