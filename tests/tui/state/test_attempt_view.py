@@ -1,6 +1,8 @@
 """A transcript as blocks."""
 
-from rollgrid_tui.state.attempt_view import Kind, attempt_blocks, pane_blocks
+import pytest
+
+from rollgrid_tui.state.attempt_view import Kind, attempt_blocks, outcome, pane_blocks
 from support.fake_log import attempt_row, transcript
 
 
@@ -133,3 +135,16 @@ def test_values_of_any_shape_are_shown():
 
 def test_an_empty_transcript_is_no_fault():
     assert titles(attempt_blocks(attempt_row(0, 1), {})) == ["score", "figures"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"detail": "3/5, HTTP 429: slow down", "retry_at": 112.0, "status": 429}, "retrying in 12 s (3/5, 429)"),
+        ({"detail": "1/5, connection failed", "retry_at": 99.0}, "retrying in 0 s (1/5, connection failed)"),
+        ({"detail": "HTTP 429, again in 2 s"}, "retrying: HTTP 429, again in 2 s"),
+        ({"phase": "waiting", "detail": "rate limit, next call in 3 s"}, "held back: rate limit, next call in 3 s"),
+    ],
+)
+def test_a_take_that_waits_says_what_for_and_how_long(changes, words):
+    assert outcome(attempt_row(0, 1, "retrying", **changes), live=True, now=100.0) == words

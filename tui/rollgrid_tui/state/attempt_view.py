@@ -4,6 +4,7 @@ Blocks hold the raw text of the transcript. They are cleaned and laid out when t
 """
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -231,8 +232,8 @@ def figures(row: AttemptRow | None, transcript: JsonDict | None, *, live: bool) 
     return section("figures", *(Block(Kind.quiet, f"{name:<{width}}  {text}", indent=BODY) for name, text in pairs))
 
 
-def outcome(row: AttemptRow, *, live: bool) -> str:
-    """The attempt's state in words, with what a running one is doing."""
+def outcome(row: AttemptRow, *, live: bool, now: float | None = None) -> str:
+    """The attempt's state in words, with what a running one is doing at `now` (seconds since the epoch)."""
     cell = cell_of(row, live=live)
     if row.phase == "ended" or row.superseded is not None:
         return cell.value
@@ -242,9 +243,19 @@ def outcome(row: AttemptRow, *, live: bool) -> str:
         "model": "waiting for the model",
         "tool": f"running the tool {row.detail}" if row.detail else "running a tool",
         "scoring": "being scored",
-        "retrying": f"retrying: {row.detail}" if row.detail else "retrying",
+        "retrying": _retrying(row, time.time() if now is None else now),
+        "waiting": f"held back: {row.detail}" if row.detail else "held back",
     }
     return doing.get(row.phase, row.phase)
+
+
+def _retrying(row: AttemptRow, now: float) -> str:
+    """`retrying in 12 s (3/5, 429)`; the reason where there is no status."""
+    count, comma, reason = (row.detail or "").partition(", ")
+    if row.retry_at is None or not comma or "/" not in count:
+        return f"retrying: {row.detail}" if row.detail else "retrying"
+    wait = max(0.0, row.retry_at - now)
+    return f"retrying in {wait:.0f} s ({count}, {row.status or reason})"
 
 
 # -- values of any shape as text
