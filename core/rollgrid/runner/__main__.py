@@ -19,7 +19,10 @@ def main() -> int:
     try:
         outcome = asyncio.run(
             execute(
-                request, handle_signals=True, on_ready=lambda run_id: answer.send({"ready": True, "run_id": run_id})
+                request,
+                handle_signals=True,
+                on_ready=lambda run_id: answer.send({"ready": True, "run_id": run_id}),
+                on_message=lambda text: print(f"rollgrid: {text}", file=sys.stderr, flush=True),
             )
         )
     except RollgridError as error:

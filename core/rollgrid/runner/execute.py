@@ -15,6 +15,7 @@ from rollgrid.runner.load import load_environment
 from rollgrid.runner.policy import choose_model
 from rollgrid.runner.prepare import Prepared, prepare_run
 from rollgrid.runner.request import RunRequest
+from rollgrid.runner.rescue import take_in
 from rollgrid.runner.resources import closing_resources
 from rollgrid.runner.resume import prepare_resume
 from rollgrid.runner.session import RunProgress, Session, SessionOptions, SessionOutcome
@@ -81,6 +82,7 @@ async def _prepare(request: RunRequest) -> Prepared:
     if not request.resume:
         assert request.ref is not None
         return _fresh(request.ref, request.cwd, request, DEFAULT_K if request.k is None else request.k)
+    await take_in(request.log, request.run_id)
     async with aclosing(await LogReader.open(request.log)) as reader:
         row = await reader.run(request.run_id)
         if row is None:

@@ -55,6 +55,8 @@ class SessionOptions:
     handle_signals: bool = False
     collect: bool = True
     drain_seconds: float = 30.0
+    log_patience: float | None = None
+    """How long to wait at the end for a log that cannot be written, in seconds; None: until a signal says otherwise."""
     on_ready: Callable[[str], None] = field(default=lambda _run_id: None)
     on_progress: Callable[[RunProgress], None] = field(default=lambda _progress: None)
     on_message: Callable[[str], None] = field(default=lambda _text: None)

@@ -42,6 +42,8 @@ class Prepared:
     kept: Mapping[tuple[int, int], AttemptResult] = field(default_factory=dict[tuple[int, int], AttemptResult])
     earlier: tuple[tuple[Event, bytes | None], ...] = ()
     session: int = 1
+    as_of: int | None = None
+    """The last event of the run that a resume was prepared with."""
     active_seconds: float = 0.0
     seed: str | None = None
     spent: Spent = field(default_factory=Spent)

@@ -83,6 +83,7 @@ async def prepare_resume(
         kept=kept,
         earlier=tuple(earlier),
         session=row.session + 1,
+        as_of=row.seq,
         active_seconds=row.active_seconds + (unclosed.active_seconds if unclosed is not None else 0.0),
         seed=row.source.get("seed"),
         spent=_spent(row, lost),

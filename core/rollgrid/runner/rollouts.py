@@ -22,6 +22,9 @@ from rollgrid.scorer.isolated_worker import IN_WORKER
 from rollgrid.store.ids import new_run_id
 from rollgrid.store.paths import default_log_path, log_is_off
 
+LOG_PATIENCE_SECONDS = 30.0
+"""The caller has the results, so a log that cannot be written does not hold them back for longer."""
+
 
 async def arun_rollouts(
     env: Environment,
@@ -109,6 +112,7 @@ async def _arun(
         limits=limits,
         run_id=new_run_id(),
         handle_signals=handle_signals,
+        log_patience=LOG_PATIENCE_SECONDS,
         on_message=lambda text: print(f"rollgrid: {text}", file=sys.stderr),
     )
     async with closing_resources():

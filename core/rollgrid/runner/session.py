@@ -2,19 +2,17 @@
 
 import asyncio
 import os
-import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rollgrid.environments.attempt import AttemptResult
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
 from rollgrid.errors import LogError, RollgridError, RunError
 from rollgrid.models.base import Model
 from rollgrid.models.pricing import KnownPrices, PriceList, is_priced, may_be_priced
-from rollgrid.runner.budget import Budget
-from rollgrid.runner.control import carry_out
+from rollgrid.runner.budget import Budget, Limits
 from rollgrid.runner.engine import Engine
 from rollgrid.runner.options import RESTRICTED, FinalState, RunProgress, SessionOptions, SessionOutcome
 from rollgrid.runner.plan import RunPlan
@@ -22,10 +20,10 @@ from rollgrid.runner.prepare import Prepared
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.signals import Signals
 from rollgrid.runner.sink import EventSink, NoLog
+from rollgrid.runner.upkeep import Upkeep, not_in_the_log
 from rollgrid.store import process
-from rollgrid.store.events import CommandAnswered, Notice, RunStateChanged, SessionEnded, SessionStarted
-from rollgrid.store.lease import HEARTBEAT_SECONDS, Lease, acquire
-from rollgrid.store.rows import CommandRow
+from rollgrid.store.events import Notice, RunStateChanged, SessionEnded, SessionStarted
+from rollgrid.store.lease import Lease, acquire
 from rollgrid.store.writer import LogWriter
 
 __all__ = ["RunProgress", "Session", "SessionOptions", "SessionOutcome"]
@@ -45,7 +43,7 @@ class Session:
         self._engine: Engine | None = None
         self._writer: LogWriter | None = None
         self._interrupts = 0
-        self._log_fault: str | None = None
+        self._upkeep: Upkeep | None = None
         self._n_scored = sum(result.score is not None for result in prepared.kept.values())
         self._n_passed = sum(result.passed for result in prepared.kept.values())
 
@@ -58,27 +56,32 @@ class Session:
                 self._writer = sink = await stack.enter_async_context(LogWriter.open_cm(options.log))
                 lease = await acquire(options.log, options.run_id)
                 stack.push_async_callback(self._release, lease)
-            prices = await self._prices()
+                await _refuse_stale(self._writer, options.run_id, prepared.as_of)
+            prices = await _prices(prepared, options)
             engine = self._engine = Engine(
                 self._plan(prices),
                 sink,
                 concurrency=options.concurrency,
                 adaptive=options.adaptive,
-                budget=self._budget(),
+                budget=_budget(prepared, options.limits),
                 on_result=self._take_result,
             )
+            if self._writer is not None and lease is not None:
+                self._upkeep = Upkeep(self._writer, lease, engine, options, self._say)
             await self._announce(sink, engine)
             self._tell(options.on_ready, options.run_id)
             if options.handle_signals:
                 stack.enter_context(Signals(self._interrupt))
             stopped_early: str | None = "interrupted"
             try:
-                await self._steer(engine, sink, lease)
+                await self._steer(engine)
                 stopped_early = engine.steering.stopped_early or (RESTRICTED if prepared.is_restricted else None)
             finally:
                 # Also on cancellation: what was finished stays, and the run can be resumed.
                 state = _final_state(stopped_early)
-                await asyncio.shield(self._close(engine, sink, state, stopped_early))
+                await self._close_whatever_happens(self._close(engine, sink, state, stopped_early))
+        if self._upkeep is not None and self._upkeep.gave_up:
+            self._tell_what_is_missing(self._upkeep)
         return SessionOutcome(
             run_id=options.run_id,
             log=options.log,
@@ -87,27 +90,6 @@ class Session:
             reason=engine.steering.why_stopped,
             result=self._result(engine, stopped_early),
         )
-
-    async def _prices(self) -> PriceList | None:
-        """The prices of the calls. Raises `RunError` when the cost is limited and would not be known."""
-        model, options = self._prepared.model, self._options
-        prices = options.price
-        if prices is None and model is not None and may_be_priced(model):
-            prices = KnownPrices()
-        if options.limits.max_cost is not None and prices is not None:
-            await prices.ready()
-        if options.limits.max_cost is not None and (prices is None or model is None or not is_priced(prices, model)):
-            what = "the agent does not tell its model" if model is None else _unpriced(model)
-            raise RunError(
-                f"the cost cannot be limited: {what}", "limit tokens or time, or give a price with --price IN/OUT"
-            )
-        return prices
-
-    def _budget(self) -> Budget:
-        budget = Budget(self._options.limits, self._prepared.spent)
-        for task, spent in self._prepared.known:
-            budget.learn(task, spent)
-        return budget
 
     def _plan(self, prices: PriceList | None) -> RunPlan:
         prepared, options = self._prepared, self._options
@@ -154,15 +136,15 @@ class Session:
         sink.append(RunStateChanged(run_id=options.run_id, at=now, state="running", author=options.author))
         for text in prepared.warnings:
             sink.append(Notice(run_id=options.run_id, at=now, level="warning", text=text))
-            self._tell(options.on_message, f"warning: {text}")
+            self._say(f"warning: {text}")
         if self._writer is not None:
             await self._writer.flush()
             if self._writer.fault is not None:
                 raise RollgridError(f"cannot write the log: {self._writer.fault}", "choose another with --log PATH")
 
-    async def _steer(self, engine: Engine, sink: EventSink, lease: Lease | None) -> None:
+    async def _steer(self, engine: Engine) -> None:
         async with asyncio.TaskGroup() as group:
-            keeper = group.create_task(self._keep(engine, sink, lease))
+            keeper = group.create_task(self._keep(engine))
             if engine.plan.prices is not None:
                 group.create_task(engine.plan.prices.ready())
             try:
@@ -170,51 +152,20 @@ class Session:
             finally:
                 keeper.cancel()
 
-    async def _keep(self, engine: Engine, sink: EventSink, lease: Lease | None) -> None:
-        """Keep the lease, answer commands, report progress."""
-        last, beat = 0, time.monotonic()
+    async def _keep(self, engine: Engine) -> None:
+        """Report progress, and what the caretaker does."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
             self._tell(self._options.on_progress, self._progress(engine))
-            if self._writer is None or lease is None:
-                continue
-            for command in await self._commands(last):
-                last = command.command_id
-                accepted, answer = carry_out(engine, command)
-                sink.append(
-                    CommandAnswered(
-                        run_id=self._options.run_id,
-                        at=time.time(),
-                        command_id=command.command_id,
-                        command=command.command,
-                        author=command.author,
-                        accepted=accepted,
-                        answer=answer,
-                    )
-                )
-            if time.monotonic() - beat >= HEARTBEAT_SECONDS:
-                beat = time.monotonic()
-                if not await lease.heartbeat():
-                    engine.steering.stop("interrupted", reason="another runner has taken this run over")
-                    engine.drop_flights()
-
-    async def _commands(self, after: int) -> list[CommandRow]:
-        """Commands from elsewhere. A log that cannot be read now holds none; the writer says what is wrong with it."""
-        assert self._writer is not None
-        try:
-            found = await self._writer.pending_commands(self._options.run_id, after)
-        except sqlite3.Error as error:
-            self._log_fault = f"the log cannot be read: {error}"
-            return []
-        self._log_fault = None
-        return found
+            if self._upkeep is not None:
+                await self._upkeep.turn()
 
     async def _release(self, lease: Lease) -> None:
         try:
             await lease.release()
         except LogError as error:
             # It goes stale by itself: this process is gone in a moment.
-            self._tell(self._options.on_message, f"warning: the run could not be given back: {error.message}")
+            self._say(f"warning: the run could not be given back: {error.message}")
 
     async def _close(self, engine: Engine, sink: EventSink, state: FinalState, stopped_early: str | None) -> None:
         run_id = self._options.run_id
@@ -226,13 +177,34 @@ class Session:
                 run_id=run_id, at=now, session=self._prepared.session, active_seconds=engine.steering.active_seconds
             )
         )
-        if self._writer is not None:
-            await self._writer.flush()
+        if self._upkeep is not None:
+            await self._upkeep.last_words()
+
+    async def _close_whatever_happens(self, closing: Coroutine[Any, Any, None]) -> None:
+        """Not even a cancellation leaves the log without its last lines, but it does not wait for a log either."""
+        task = asyncio.ensure_future(closing)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if self._upkeep is not None:
+                self._upkeep.give_up()
+            await task
+            raise
+
+    def _tell_what_is_missing(self, upkeep: Upkeep) -> None:
+        """A caller who gets the results is only told; for everybody else the log was all there is."""
+        error = not_in_the_log(upkeep, self._options.run_id)
+        if not self._options.collect:
+            raise error
+        self._say(f"warning: {error.message}; {error.hint}")
 
     def _tell(self, listener: Callable[[T], None], what: T) -> None:
         """Tell whoever follows the run. If nobody can be told (a closed terminal), the run goes on all the same."""
         with suppress(OSError):
             listener(what)
+
+    def _say(self, text: str) -> None:
+        self._tell(self._options.on_message, text)
 
     def _interrupt(self) -> None:
         """First signal: let what is in flight finish. Second: drop it."""
@@ -240,9 +212,11 @@ class Session:
         if engine is None:
             return
         self._interrupts += 1
+        if self._upkeep is not None and self._upkeep.interrupt(first=self._interrupts == 1):
+            return
         if self._interrupts == 1:
             engine.steering.stop("interrupted", author=self._options.author, reason="interrupted by a signal")
-            self._tell(self._options.on_message, f"stopping: {len(engine.flights)} in flight, press again to drop them")
+            self._say(f"stopping: {len(engine.flights)} in flight, press again to drop them")
         else:
             engine.drop_flights()
 
@@ -270,7 +244,7 @@ class Session:
             n_passed=self._n_passed,
             n_in_flight=len(engine.flights),
             active_seconds=prepared.active_seconds + engine.steering.active_seconds,
-            log_fault=(self._writer.fault or self._log_fault) if self._writer is not None else None,
+            log_fault=self._upkeep.fault if self._upkeep is not None else None,
             concurrency=engine.concurrency,
             adaptive=engine.is_adaptive,
             holding=engine.holding,
@@ -299,6 +273,35 @@ class Session:
             fingerprint_parts=prepared.fingerprint_parts,
             about=prepared.about(self._options.run_id),
         )
+
+
+async def _refuse_stale(writer: LogWriter, run_id: str, as_of: int | None) -> None:
+    """A resume was prepared before the run was this runner's; what another one did since would be done again."""
+    if as_of is not None and await writer.last_seq(run_id) != as_of:
+        raise RunError(f"run {run_id} has gone on since it was looked at", "try again")
+
+
+async def _prices(prepared: Prepared, options: SessionOptions) -> PriceList | None:
+    """The prices of the calls. Raises `RunError` when the cost is limited and would not be known."""
+    model = prepared.model
+    prices = options.price
+    if prices is None and model is not None and may_be_priced(model):
+        prices = KnownPrices()
+    if options.limits.max_cost is not None and prices is not None:
+        await prices.ready()
+    if options.limits.max_cost is not None and (prices is None or model is None or not is_priced(prices, model)):
+        what = "the agent does not tell its model" if model is None else _unpriced(model)
+        raise RunError(
+            f"the cost cannot be limited: {what}", "limit tokens or time, or give a price with --price IN/OUT"
+        )
+    return prices
+
+
+def _budget(prepared: Prepared, limits: Limits) -> Budget:
+    budget = Budget(limits, prepared.spent)
+    for task, spent in prepared.known:
+        budget.learn(task, spent)
+    return budget
 
 
 def _unpriced(model: Model) -> str:

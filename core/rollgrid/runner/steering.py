@@ -54,6 +54,7 @@ class Steering:
         self._began = time.monotonic()
         self._paused_at: float | None = None
         self._paused_seconds = 0.0
+        self._suspended = False
 
     @property
     def active_seconds(self) -> float:
@@ -163,6 +164,23 @@ class Steering:
         self._on_change()
         return None
 
+    # -- for the log, which has to take what is paid for ---------------------------------------------------------------
+
+    def suspend(self, reason: str) -> None:
+        """Start nothing more until `proceed`. Does nothing to a run that is not running."""
+        if self.state == "running":
+            self._suspended = True
+            self._set_state("paused", reason=reason)
+
+    def proceed(self) -> None:
+        """The end of `suspend`. A storm that came meanwhile keeps the run paused."""
+        if self._suspended and self.state == "paused":
+            if self.storm is None:
+                self._set_state("running", reason="the log can be written again")
+            else:
+                self._set_state("paused", reason=f"error storm: {self.storm.sample}")
+        self._suspended = False
+
     # -- inside -------------------------------------------------------------------------------------------------------
 
     def _set_state(self, state: State, *, author: str | None = None, reason: str | None = None) -> None:
@@ -170,7 +188,7 @@ class Steering:
         if self._paused_at is not None and state != "paused":
             self._paused_seconds += now - self._paused_at
             self._paused_at = None
-        elif state == "paused":
+        elif state == "paused" and self._paused_at is None:
             self._paused_at = now
         self.state = state
         logged: RunState = state

@@ -183,6 +183,13 @@ class LogWriter:
     def _connection(self) -> aiosqlite.Connection:
         return self._link.connection
 
+    async def last_seq(self, run_id: str) -> int | None:
+        """The last event of the run, None for one that the log does not hold."""
+        async with self._lock:
+            for row in await self._connection.execute_fetchall("SELECT seq FROM run WHERE run_id = ?", (run_id,)):
+                return int(row[0])
+        return None
+
     async def new_run_id(self) -> str:
         """A run id that this log does not hold."""
         async with self._lock:
