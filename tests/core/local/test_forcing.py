@@ -127,7 +127,7 @@ def test_the_history_is_told_in_the_forced_shape():
     told = plain_history(history, forced)
     assert [message.role for message in told] == ["system", "user", "assistant", "user", "assistant", "user"]
     assert told[0].content.startswith("Be brief.\n\n")
-    assert '{"action": "multiply", "arguments": {"a": "<integer>"}}: Multiply.' in told[0].content
+    assert '{"action": "multiply", "arguments": {"a": "<integer>"}}: Multiply.' in (told[0].content or "")
     assert told[2].content == 'Let me see.\n{"action": "multiply", "arguments": {"a": 7}}'
     assert told[3].content.startswith("multiply gave: 56\n")
     assert json.loads(told[4].content) == {"action": "answer", "answer": "56"}

@@ -33,8 +33,9 @@ class LocalModel(Model):
     It needs `pip install 'rollgrid[local]'` and, once, `rollgrid model install`.
 
     `id` is a name of the catalogue (`rollgrid model list`). The first request starts the model's process, which every
-    LocalModel of the same file shares and which ends with this one. With a seed, as every attempt of a run has one, the
-    same request gives the same answer again.
+    LocalModel of the same file shares and which ends with this one. Every attempt of a run has a seed: the same run
+    gives the same answers again on the same machine. (In another order a few may differ, since what was computed for
+    the beginning of an earlier prompt is used again.)
 
     Structured output and tools work through a forced JSON schema, so that also the smallest model keeps to the form.
     One tool is called a turn.
@@ -58,7 +59,7 @@ class LocalModel(Model):
     provider: ClassVar[str] = "local"
     kind: ClassVar[ModelKind] = "local"
     max_concurrency: ClassVar[int] = 1
-    """Attempts in flight that make sense. See docs/local-model.md for the measurement."""
+    """Attempts in flight that make sense: a second one only waits for the first, and no run gets shorter by it."""
 
     def __post_init__(self) -> None:
         card(self.id)  # an unknown name is told of where it is written
@@ -140,6 +141,8 @@ class LocalModel(Model):
             max_tokens=self.max_tokens,
             seed=None if chosen is None else chosen % _SEEDS,
             extra_body={"top_k": self.top_k, "min_p": self.min_p},
+            # The server closes idle connections after a few seconds; a request that is just being sent on one is lost.
+            extra_headers={"Connection": "close"},
         )
 
 
