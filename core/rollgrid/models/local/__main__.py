@@ -1,7 +1,8 @@
 """`python -m rollgrid.models.local`: the model process (see `server`)."""
 
-import os
+import sys
 
 from rollgrid.models.local.server import main
 
-os._exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

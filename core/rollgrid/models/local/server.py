@@ -18,6 +18,7 @@ from typing import Any
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Serve until the parent is gone; returns only when there is nothing to serve."""
     parser = argparse.ArgumentParser(prog="python -m rollgrid.models.local", description="Serve one GGUF file.")
     parser.add_argument("--model", required=True, help="path of the GGUF file")
     parser.add_argument("--threads", type=int, required=True)
@@ -30,14 +31,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     # The library reads the variable when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
-        server, reply = start(options.model, options.threads, options.ctx)
+        _server, reply = start(options.model, options.threads, options.ctx)
     except Exception as error:  # noqa: BLE001 - the library raises bare types; the parent turns the line into its error
         tell(channel, {"ready": False, "error": f"{type(error).__name__}: {error}"})
         return 1
     tell(channel, reply)
     wait_for_parent()
-    del server
-    return 0
+    sys.stderr.flush()
+    # The parent is gone or waits for this end. Letting go of the server would wait for an answer that nobody reads.
+    os._exit(0)
 
 
 def start(model: str, threads: int, ctx: int) -> tuple[Any, dict[str, Any]]:
@@ -73,8 +75,4 @@ def wait_for_parent() -> None:
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # The parent is gone or waits: running C++ threads are no reason to stay.
-    os._exit(code)
+    sys.exit(main())
