@@ -5,7 +5,7 @@ import json
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel
 
+from rollgrid.adapters.connections import keep_to_this_loop
 from rollgrid.agent.context import RunContext
 from rollgrid.agent.run import Message, Metrics, RunOutput, RunStatus, ToolExecution, content_as_string
 from rollgrid.scorer.base import FingerprintError
@@ -198,6 +199,8 @@ class ForeignAgent(ABC):
 
     async def arun(self, input: str, context: RunContext | None = None) -> RunOutput:
         """Run once, in a session of its own. Raises what the library raises."""
+        for client in self._clients():
+            await keep_to_this_loop(client)
         record = Record(context or RunContext(), input, self.name)
         with record.kept():
             await self._run(input, record)
@@ -227,6 +230,10 @@ class ForeignAgent(ABC):
     def policy(self) -> dict[str, Any]:
         """What shapes the sampling. Raises as `prompt_fields` does."""
         return self._policy().settled(self._given_policy, f"this {self.library_name} agent's model", "policy")
+
+    def _clients(self) -> Iterable[Any]:
+        """The API clients that its runs share, as far as they are known."""
+        return ()
 
     @abstractmethod
     async def _run(self, input: str, record: Record) -> None: ...

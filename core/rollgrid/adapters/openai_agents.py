@@ -80,6 +80,26 @@ class OpenAIAgentsAgent(ForeignAgent):
         last = next((message for message in reversed(run.messages) if message.role == "assistant"), None)
         run.raw_text = None if last is None else last.content
 
+    def _clients(self) -> list[Any]:
+        clients = [getattr(self._model(agent), "_client", None) for _, agent in self._agents()]
+        return [client for client in clients if client is not None]
+
+    def _agents(self) -> list[tuple[str, Any]]:
+        """The agent and those that it hands over to or has as tools, as far as they show, each with a prefix."""
+        found: list[tuple[str, Any]] = [("", self.agent)]
+        seen = {id(self.agent)}
+        for prefix, agent in found:
+            behind = [getattr(tool, "_agent_instance", None) for tool in agent.tools]
+            for one in [*agent.handoffs, *behind]:
+                if one is not None and hasattr(one, "instructions") and id(one) not in seen:
+                    seen.add(id(one))
+                    found.append((f"{prefix}{one.name}.", one))
+        return found
+
+    def _model(self, agent: Any) -> Any:
+        model = self._config.model if self._config.model is not None else agent.model
+        return self._config.model_provider.get_model(model) if model is None or isinstance(model, str) else model
+
     # -- fingerprints -----------------------------------------------------------------------------------------------
 
     def _prompt(self) -> Facts:
@@ -89,36 +109,31 @@ class OpenAIAgentsAgent(ForeignAgent):
             facts.add(f"run.{name}", [one.get_name() for one in getattr(self._config, name) or ()] or None)
         for name in ("handoff_input_filter", "call_model_input_filter", "handoff_history_mapper", "sandbox"):
             facts.add(f"run.{name}", getattr(self._config, name, None))
-        self._agent_prompt(facts, "", self.agent, set())
+        for prefix, agent in self._agents():
+            self._agent_prompt(facts, prefix, agent)
         return facts
 
-    def _agent_prompt(self, facts: Facts, prefix: str, agent: Any, seen: set[int]) -> None:
-        seen.add(id(agent))
-        for name in ("instructions", "prompt", "handoff_description", "tool_use_behavior", "reset_tool_choice"):
+    def _agent_prompt(self, facts: Facts, prefix: str, agent: Any) -> None:
+        for name in (
+            "instructions",
+            "prompt",
+            "hooks",
+            "handoff_description",
+            "tool_use_behavior",
+            "reset_tool_choice",
+        ):
             facts.add(prefix + name, getattr(agent, name))
-        facts.add(prefix + "hooks", agent.hooks)
         facts.add(prefix + "tool_choice", agent.model_settings.tool_choice)
         for name in ("input_guardrails", "output_guardrails"):
             facts.add(prefix + name, [one.get_name() for one in getattr(agent, name)] or None)
         facts.add(prefix + "output_type", self._output_schema(agent.output_type))
-        for index, handoff in enumerate(agent.handoffs):
-            self._handoff(facts, f"{prefix}handoffs[{index}].", handoff, seen)
+        facts.add(prefix + "handoffs", [one.name for one in agent.handoffs if hasattr(one, "instructions")] or None)
+        for handoff in agent.handoffs:
+            if not hasattr(handoff, "instructions"):
+                facts.hide(f"the agent behind the handoff {handoff.agent_name}")
         for tool in agent.tools:
-            inner = getattr(tool, "_agent_instance", None)
-            if inner is not None and id(inner) not in seen:
-                self._agent_prompt(facts, f"{prefix}{tool.name}.", inner, seen)
-            elif getattr(tool, "_is_agent_tool", False) and inner is None:
+            if getattr(tool, "_is_agent_tool", False) and getattr(tool, "_agent_instance", None) is None:
                 facts.hide(f"the agent behind the tool {tool.name}")
-
-    def _handoff(self, facts: Facts, prefix: str, handoff: Any, seen: set[int]) -> None:
-        if hasattr(handoff, "instructions"):
-            facts.add(prefix + "name", handoff.name)
-            if id(handoff) not in seen:
-                self._agent_prompt(facts, prefix, handoff, seen)
-            return
-        for name in ("agent_name", "tool_name", "tool_description", "input_json_schema"):
-            facts.add(prefix + name, getattr(handoff, name))
-        facts.hide(f"the agent behind the handoff {handoff.agent_name}")
 
     def _output_schema(self, output_type: Any) -> Any:
         if output_type is None or output_type is str:
@@ -130,48 +145,32 @@ class OpenAIAgentsAgent(ForeignAgent):
 
     def _tools(self) -> Facts:
         facts = Facts()
-        self._agent_tools(facts, "", self.agent, set())
+        for prefix, agent in self._agents():
+            for tool in agent.tools:
+                if hasattr(tool, "params_json_schema"):
+                    told = {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
+                    facts.add(prefix + tool.name, {"agent": prefix, **told})
+                    if callable(tool.is_enabled):
+                        facts.hide(f"is_enabled of the tool {tool.name}")
+                else:
+                    facts.add(prefix + tool.name, tool)
+            for server in agent.mcp_servers:
+                facts.hide(f"the MCP server {getattr(server, 'name', type(server).__name__)}")
         return facts
-
-    def _agent_tools(self, facts: Facts, prefix: str, agent: Any, seen: set[int]) -> None:
-        seen.add(id(agent))
-        for tool in agent.tools:
-            if hasattr(tool, "params_json_schema"):
-                told = {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
-                facts.add(prefix + tool.name, {"agent": prefix, **told} if prefix else told)
-                if callable(tool.is_enabled):
-                    facts.hide(f"is_enabled of the tool {tool.name}")
-            else:
-                facts.add(prefix + tool.name, tool)
-        for server in agent.mcp_servers:
-            facts.hide(f"the MCP server {getattr(server, 'name', type(server).__name__)}")
-        inner = [getattr(tool, "_agent_instance", None) for tool in agent.tools]
-        for one in [*agent.handoffs, *inner]:
-            if one is not None and hasattr(one, "instructions") and id(one) not in seen:
-                self._agent_tools(facts, f"{prefix}{one.name}.", one, seen)
 
     def _policy(self) -> Facts:
         facts = Facts()
-        self._agent_policy(facts, "", self.agent, set())
+        for prefix, agent in self._agents():
+            model = self._model(agent)
+            facts.add(prefix + "class", type(model).__name__)
+            facts.add(prefix + "id", str(getattr(model, "model", "")) or None)
+            url = getattr(getattr(model, "_client", None), "base_url", None) or getattr(model, "base_url", None)
+            if url is None:
+                facts.hide(f"the address that a {type(model).__name__} asks")
+            facts.add(prefix + "base_url", public_url(url))
+            _settings(facts, prefix, agent.model_settings)
         _settings(facts, "run.", self._config.model_settings)
         return facts
-
-    def _agent_policy(self, facts: Facts, prefix: str, agent: Any, seen: set[int]) -> None:
-        seen.add(id(agent))
-        model = self._config.model if self._config.model is not None else agent.model
-        if model is None or isinstance(model, str):
-            model = self._config.model_provider.get_model(model)
-        facts.add(prefix + "class", type(model).__name__)
-        facts.add(prefix + "id", str(getattr(model, "model", "")) or None)
-        url = getattr(getattr(model, "_client", None), "base_url", None) or getattr(model, "base_url", None)
-        if url is None:
-            facts.hide(f"the address that a {type(model).__name__} asks")
-        facts.add(prefix + "base_url", public_url(url))
-        _settings(facts, prefix, agent.model_settings)
-        inner = [getattr(tool, "_agent_instance", None) for tool in agent.tools]
-        for one in [*agent.handoffs, *inner]:
-            if one is not None and hasattr(one, "model_settings") and id(one) not in seen:
-                self._agent_policy(facts, f"{prefix}{one.name}.", one, seen)
 
 
 def _settings(facts: Facts, prefix: str, settings: Any) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 from rollgrid.adapters.foreign import Facts, ForeignAgent, Given, Record, library, public_url
@@ -96,6 +96,10 @@ class PydanticAIAgent(ForeignAgent):
             # A typed answer may come as a call of an output tool: then its arguments are the model's own words.
             run.raw_text = last.content or (last.tool_calls[-1].arguments if last.tool_calls else None)
 
+    def _clients(self) -> list[Any]:
+        clients = [getattr(model, "client", None) for _, model in _models("", self.agent.model)]
+        return [client for client in clients if client is not None]
+
     # -- fingerprints -----------------------------------------------------------------------------------------------
 
     def _prompt(self) -> Facts:
@@ -137,7 +141,8 @@ class PydanticAIAgent(ForeignAgent):
         if isinstance(model, str):
             # Agents that were made with defer_model_check name a model that is looked up when they run.
             model = self._lib.models.infer_model(model)
-        _model_facts(facts, "", model)
+        for prefix, one in _models("", model):
+            _model_facts(facts, prefix, one)
         for name, settings in (("agent", self.agent.model_settings), ("run", self._settings)):
             _settings_facts(facts, f"{name}_settings", settings)
         return facts
@@ -211,6 +216,9 @@ def _put_down(messages: Any, record: Record) -> None:
             kept += [one for part in message.parts if (one := _request(part)) is not None]
             continue
         response = _response(message)
+        if getattr(message, "state", "complete") == "interrupted":
+            record.run.partial_text = response.content or record.run.partial_text
+            continue
         kept.append(response)
         if response.reasoning:
             reasoning.append(response.reasoning)
@@ -262,7 +270,8 @@ def _response(message: Any) -> Message:
         elif part.part_kind == "thinking" and part.content:
             thoughts.append(part.content)
         elif part.part_kind in ("tool-call", "builtin-tool-call"):
-            calls.append(ToolCall(part.tool_call_id, part.tool_name, part.args_as_json_str()))
+            arguments = part.args if isinstance(part.args, str) else part.args_as_json_str()
+            calls.append(ToolCall(part.tool_call_id, part.tool_name, arguments))
     text = "".join(texts)
     return Message(
         "assistant", text or (None if calls else ""), tool_calls=calls, reasoning="\n\n".join(thoughts) or None
@@ -310,16 +319,20 @@ def _is_own(capability: Any) -> bool:
     return not module.startswith("pydantic_ai.capabilities._")
 
 
-def _model_facts(facts: Facts, prefix: str, model: Any) -> None:
+def _models(prefix: str, model: Any) -> Iterator[tuple[str, Any]]:
+    """The models behind a model that asks others, each with a prefix of its own; else the model itself."""
     inner = getattr(model, "wrapped", None)
+    several: Any = getattr(model, "models", None)
     if inner is not None:
-        _model_facts(facts, prefix, inner)
-        return
-    several = getattr(model, "models", None)
-    if several:
+        yield from _models(prefix, inner)
+    elif several:
         for index, one in enumerate(several):
-            _model_facts(facts, f"{prefix}{index}.", one)
-        return
+            yield from _models(f"{prefix}{index}.", one)
+    else:
+        yield prefix, model
+
+
+def _model_facts(facts: Facts, prefix: str, model: Any) -> None:
     if model is None:
         facts.hide("a model that is not set")
         return

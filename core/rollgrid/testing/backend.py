@@ -10,7 +10,7 @@ import orjson
 
 from rollgrid.testing import chat_api, responses_api
 from rollgrid.testing.answers import Answers, Oracle
-from rollgrid.testing.calls import Api, BadCall, Call, read_call
+from rollgrid.testing.calls import Api, BadCall, Call, Turn, read_call
 from rollgrid.testing.draft import Draft, Tokens, ToolUse, dumps, tokens_in
 from rollgrid.testing.draws import unit
 from rollgrid.testing.faults import (
@@ -113,6 +113,7 @@ class Backend:
         self._cpu = time.process_time()
         self._lanes: dict[Spec, _Lane] = {}
         self._known: dict[tuple[str, str, str], _Lane] = {}
+        self._turns: dict[str, Turn] = {}
 
     def reset(self) -> None:
         """As if just started; open connections and requests in flight stay."""
@@ -195,6 +196,20 @@ class Backend:
 
     # -- answers
 
+    def _turn(self, response_id: str) -> Turn:
+        turn = self._turns.get(response_id)
+        if turn is None:
+            message = f"previous response with id '{response_id}' not found"
+            raise BadCall(message, "previous_response_id", "previous_response_not_found")
+        return turn
+
+    def _remember(self, response_id: str, call: Call) -> None:
+        if call.data.get("store") is False:
+            return
+        while len(self._turns) >= _MAX_CACHED:
+            del self._turns[next(iter(self._turns))]
+        self._turns[response_id] = call.turn()
+
     def _call(self, api: Api, prefix: str, query: str, request: Request) -> Reply | Pending:
         now = time.time()
         self.first_at = now if self.first_at is None else self.first_at
@@ -204,10 +219,12 @@ class Backend:
         self.bytes_in += len(request.body)
         try:
             call = read_call(api, request.body)
+            if call.previous is not None:
+                call.go_on_from(self._turn(call.previous))
             lane = self._lane(prefix, query, call.model)
         except BadCall as error:
             self.kinds["bad request"] += 1
-            return Reply("bad request", 400, error_body(error.message, param=error.param))
+            return Reply("bad request", 400, error_body(error.message, code=error.code, param=error.param))
         except SpecError as error:
             self.kinds["bad request"] += 1
             return Reply("bad spec", 400, error_body(error.message, code="bad_spec"))
@@ -254,6 +271,8 @@ class Backend:
         if fault == "hang" or fault == "drop":
             return Reply(fault, ending=fault)
         draft = self._draft(call, lane, fault, number)
+        if call.api == "responses":
+            self._remember(f"resp_{draft.id}", call)
         if lane.limits is not None:
             lane.limits.spend(draft.tokens.output, self.clock())
         return _shaped(call, draft, fault, spec)

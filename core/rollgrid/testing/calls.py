@@ -16,10 +16,20 @@ _MARK = re.compile(rb"ANS=(-?\d{1,18})")
 class BadCall(Exception):
     """The body is not what the API takes; `param` is the field to blame."""
 
-    def __init__(self, message: str, param: str | None = None) -> None:
+    def __init__(self, message: str, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.param = param
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a later request goes on from when it names the response to this one (`previous_response_id`)."""
+
+    prompt: str
+    mark: int | None
+    tool_results: int
 
 
 @dataclass(slots=True)
@@ -34,6 +44,20 @@ class Call:
     """Bytes of the body."""
     mark: int | None
     """The expected value, when the body carries an ANS mark."""
+    earlier: Turn | None = None
+
+    @property
+    def previous(self) -> str | None:
+        """The response that this request goes on from."""
+        named = self.data.get("previous_response_id") if self.api == "responses" else None
+        return named if isinstance(named, str) else None
+
+    def go_on_from(self, turn: Turn) -> None:
+        self.earlier = turn
+        self.mark = turn.mark if self.mark is None else self.mark
+
+    def turn(self) -> Turn:
+        return Turn(self.prompt, self.mark, self.tool_results)
 
     @property
     def prompt(self) -> str:
@@ -48,7 +72,7 @@ class Call:
         for item in _mappings(given):
             if item.get("role") == "user":
                 last = _text_of(item.get("content"))
-        return last
+        return last or ("" if self.earlier is None else self.earlier.prompt)
 
     @property
     def schema(self) -> Mapping[str, Any] | None:
@@ -64,8 +88,9 @@ class Call:
     @property
     def tool_results(self) -> int:
         """How many tool results follow the last text of the user."""
-        count = 0
-        for item in _mappings(self.data.get("input" if self.api == "responses" else "messages")):
+        given: Any = self.data.get("input" if self.api == "responses" else "messages")
+        count = 0 if self.earlier is None or isinstance(given, str) else self.earlier.tool_results
+        for item in _mappings(given):
             if item.get("role") == "user":
                 count = 0
             elif item.get("type") == "function_call_output" or item.get("role") == "tool":

@@ -239,3 +239,28 @@ async def test_the_last_requests_are_kept_with_their_headers(connect, server: Si
     assert server.requests[1]["temperature"] == 0.5
     assert [recorded.api for recorded in server.recorded] == ["responses", "chat"]
     assert server.recorded[0].headers["authorization"] == "Bearer none"
+
+
+async def test_a_request_may_go_on_from_an_earlier_response(server: SimulatedServer, connect: Any) -> None:
+    client = connect("p=1,tool=1")
+    first = await client.responses.create(model="m", input=QUESTION, tools=[TOOL])
+    call = first.output[0]
+    assert call.type == "function_call"
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "41"}
+    second = await client.responses.create(model="m", input=[result], tools=[TOOL], previous_response_id=first.id)
+    assert second.output_text == '{"value":41}'
+    assert second.previous_response_id == first.id
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_a_response_that_is_not_kept_cannot_be_gone_on_from(
+    server: SimulatedServer, connect: Any, stored: bool
+) -> None:
+    client = connect("p=1")
+    first = await client.responses.create(model="m", input=QUESTION, store=stored)
+    if stored:
+        server.reset()
+    with pytest.raises(openai.BadRequestError) as refused:
+        await client.responses.create(model="m", input=[], previous_response_id=first.id)
+    assert refused.value.code == "previous_response_not_found"
+    assert refused.value.param == "previous_response_id"
