@@ -23,7 +23,7 @@ class Config:
     """What the project sets. A field is None when nothing is set; `log` is absolute.
 
     `concurrency` is a number or `auto`, `max_time` is in seconds, `model` a name as `rollgrid run --model` takes it.
-    `source` is the file it came from.
+    `gate` holds the rules of `rollgrid gate`, unchecked. `source` is the file it came from.
     """
 
     k: int | None = None
@@ -66,7 +66,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _parse(table: dict[str, Any], path: Path) -> Config:
-    known = ("k", "concurrency", "max_cost", "max_tokens", "max_time", "model", "log", "ascii", "dashboard")
+    known = ("k", "concurrency", "max_cost", "max_tokens", "max_time", "model", "log", "ascii", "dashboard", "gate")
     for key in table:
         if key not in known:
             raise ConfigError(f"{path}: unknown rollgrid setting {key!r}", f"Known ones: {', '.join(known)}.")

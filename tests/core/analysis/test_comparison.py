@@ -39,6 +39,7 @@ def test_more_tasks_ask_for_more_evidence():
     others = [task_result(f"t{i}", "++++----") for i in range(19)]
     among = compare(result(task_result("a", "+" * 8), *others), result(task_result("a", "+++-----"), *others))
     assert among.tasks[0].verdict is Verdict.within_noise
+    assert among.tasks[0].p_value is not None
     assert among.tasks[0].q_value == pytest.approx(20 * among.tasks[0].p_value)
 
 

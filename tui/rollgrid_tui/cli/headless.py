@@ -46,11 +46,14 @@ def run_headless(request: "RunRequest", *, as_json: bool, baseline: Path | None 
 
 def _print_result(outcome: "SessionOutcome", *, as_json: bool, baseline: Path | None) -> None:
     emit(SIMULATED_NOTE + str(outcome.result) if is_simulated(outcome.result) else str(outcome.result))
-    comparison = _compare(outcome, baseline) if baseline is not None else None
-    if comparison is not None:
-        emit(f"\n{comparison}")
+    facts = outcome_facts(outcome)
+    if baseline is not None:
+        compared = diff_results(outcome.result, load_file(baseline))
+        told = compared.statistics()
+        emit(f"\n{told}")
+        facts["diff"] = compared.to_dict() | {"statistics": told.to_dict()}
     if as_json:
-        emit_json(outcome_facts(outcome) | ({"diff": comparison.to_dict()} if comparison is not None else {}))
+        emit_json(facts)
 
 
 def outcome_facts(outcome: "SessionOutcome") -> dict[str, Any]:
@@ -81,10 +84,6 @@ def why_not_done(outcome: "SessionOutcome") -> str:
         more = f"rollgrid resume {outcome.run_id} with a larger limit goes on."
         return f"run {outcome.run_id} was stopped by its {one_line(outcome.reason or 'budget')}. {more}"
     return f"run {outcome.run_id} stopped early, {outcome.stopped_early}{because}. {again}"
-
-
-def _compare(outcome: "SessionOutcome", baseline: Path) -> Any:
-    return diff_results(outcome.result, load_file(baseline))
 
 
 class ProgressLine:
