@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import sqlite3
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -13,6 +12,7 @@ import aiosqlite
 
 from rollgrid.errors import LogError
 from rollgrid.store import ids, tables
+from rollgrid.store.awaited import Awaited
 from rollgrid.store.codec import encode, is_exact, to_text
 from rollgrid.store.commands import pending_commands
 from rollgrid.store.events import Event, RunCreated, TaskInfo
@@ -35,9 +35,6 @@ RETRY_SECONDS = (0.25, 4.0)
 
 LOOK_SECONDS = 2.0
 """How often a writer that has nothing to write looks after its files."""
-
-PROMPT_SECONDS = 0.005
-"""A flush that somebody waits for comes this soon; what is appended meanwhile goes along."""
 
 
 class Unsaved(NamedTuple):
@@ -68,14 +65,13 @@ class LogWriter:
         self._live: dict[Key, bytes] = {}
         self._appended = 0
         self._written = 0
-        self._awaited: deque[tuple[int, Callable[[], None]]] = deque()
-        self._hurry: asyncio.TimerHandle | None = None
         self._lock = asyncio.Lock()
         self._unsettled = False
         self._committing: tuple[int, int] | None = None
         self._wake = asyncio.Event()
         self._some = asyncio.Event()
         self._many = asyncio.Event()
+        self._awaited = Awaited(self._many)
         self._stop = asyncio.Event()
         self._closing = False
         self._flusher: asyncio.Task[None] | None = None
@@ -123,16 +119,8 @@ class LogWriter:
 
     def when_saved(self, callback: Callable[[], None]) -> None:
         """Call back, once, when all that was appended so far is committed, and see to it that this is soon."""
-        if self._written >= self._appended:
-            callback()
-            return
-        self._awaited.append((self._appended, callback))
-        if self._hurry is None:
-            self._hurry = asyncio.get_running_loop().call_later(PROMPT_SECONDS, self._go_at_once)
-
-    def _go_at_once(self) -> None:
-        self._hurry = None
-        self._many.set()
+        self._awaited.add(self._appended, callback)
+        self._awaited.tell(self._written)
 
     def put_live(self, run_id: str, task: int, attempt: int, take: int, data: bytes) -> None:
         """Keep `data` (encoded) as the newest state of a running attempt, until that attempt ends."""
@@ -155,8 +143,7 @@ class LogWriter:
         self._closing = True
         for event in (self._wake, self._some, self._many, self._stop):
             event.set()
-        if self._hurry is not None:
-            self._hurry.cancel()
+        self._awaited.close()
         try:
             if self._flusher is not None:
                 await asyncio.wait({self._flusher})
@@ -319,8 +306,7 @@ class LogWriter:
     def _drop(self, count: int) -> None:
         del self._buffer[:count]
         self._written += count
-        while self._awaited and self._awaited[0][0] <= self._written:
-            self._awaited.popleft()[1]()
+        self._awaited.tell(self._written)
 
 
 async def _at_most(event: asyncio.Event, seconds: float) -> None:
