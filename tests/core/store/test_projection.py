@@ -48,7 +48,9 @@ from support.log_events import (
 RUNS = st.sampled_from(["one", "one", "one", "two"])
 TEXT = st.text(st.sampled_from("ab \x00\x1b\ud800\udfffü漢"), max_size=8)
 SECONDS = st.floats(0, 1e6)
-COUNT = st.integers(0, 2**70) | st.integers(0, 1000)
+COUNT = st.integers(0, 1000) | st.sampled_from([2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**70])
+"""Also what SQLite or orjson cannot hold, and what one of them can."""
+
 SLOT = {
     "run_id": RUNS,
     "at": SECONDS,

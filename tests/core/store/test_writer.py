@@ -144,16 +144,44 @@ async def test_a_lock_held_too_long_is_a_fault_that_goes_away(path, monkeypatch)
     assert numbers(path) == [1]
 
 
-async def test_a_failed_write_gives_the_lock_back(path):
+async def test_a_failed_write_gives_the_lock_back(path, monkeypatch):
     async with LogWriter.open_cm(path) as writer:
-        ((pages,),) = query(path, "PRAGMA page_count")
-        await writer._connection.execute(f"PRAGMA max_page_count = {pages + 1}")
-        writer.append(notice(1, size=50_000))
+
+        async def fail(*_: object) -> None:
+            raise sqlite3.OperationalError("disk I/O error")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(writer._connection, "executemany", fail)
+            writer.append(notice(1))
+            await writer.flush()
+            assert "disk I/O error" in (writer.fault or "")
+            with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                other.execute("ROLLBACK")
         await writer.flush()
-        assert writer.fault is not None
-        with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as other:
-            other.execute("BEGIN IMMEDIATE")
-            other.execute("ROLLBACK")
+        assert writer.fault is None
+    assert numbers(path) == [1]
+
+
+async def test_a_snapshot_that_could_not_be_written_is_written_later_unless_a_newer_one_came(path, monkeypatch):
+    async with LogWriter.open_cm(path) as writer, contextlib.aclosing(await LogReader.open(path)) as reader:
+        for event in (created(), started(), started(attempt=2)):
+            writer.append(event)
+        await writer.flush()
+
+        async def fail(*_: object) -> None:
+            raise sqlite3.OperationalError("disk I/O error")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(writer._connection, "executemany", fail)
+            writer.put_live(RUN, 0, 1, 1, encode({"partial_text": "old"}))
+            writer.put_live(RUN, 0, 2, 1, encode({"partial_text": "only"}))
+            await writer.flush()
+            assert writer.fault is not None
+            writer.put_live(RUN, 0, 1, 1, encode({"partial_text": "new"}))
+        await writer.flush()
+        assert await reader.live(RUN, 0, 1, 1) == {"partial_text": "new"}
+        assert await reader.live(RUN, 0, 2, 1) == {"partial_text": "only"}
 
 
 @pytest.mark.parametrize("committed", [True, False])
