@@ -6,6 +6,7 @@ where that is found out as the run goes on (`-c auto`).
 """
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -66,7 +67,17 @@ class Lane:
         self._waiting: deque[_Waiter] = deque()
         self._pauses = 0
         self._opening: int | None = None
-        """After a pause: how many calls sent since may be in flight. None when the lane is wide open."""
+        """After a pause: how many calls sent since may be in flight. None when the lane is wide open.
+
+        It begins with half as many again as the server let pass of those that were under way when it asked for the
+        pause, and grows by one with each answer.
+        """
+        self._let_through = 0
+        """Calls that were answered since the last pause began, and sent after it."""
+        self._before = 0
+        """The same, of the time before the last pause."""
+        self._late = 0
+        """Calls that were answered since the last pause began, and sent before it."""
         self._fresh = 0
         """Calls in flight that were sent since the last pause."""
         self._timer: asyncio.TimerHandle | None = None
@@ -196,15 +207,27 @@ class Lane:
         self._listener.on_room()
 
     def _open_further(self, sent: Sent) -> None:
-        if sent.is_answered or self._opening is None or sent.pauses != self._pauses:
+        if sent.is_answered:
             return
         sent.is_answered = True
+        if sent.pauses == self._pauses:
+            self._let_through += 1
+        elif sent.pauses == self._pauses - 1:
+            self._late += 1
+        if self._opening is None:
+            return
+        if sent.pauses != self._pauses:
+            self._opening = max(self._opening, self._first_opening())
+            return
         # One more for each answer: twice as many with each round, until the pause is as good as forgotten.
         self._opening += 1
         if self._opening > max(8, 2 * self._fresh):
             self._opening = None
         self._let_pass()
         self._listener.on_room()
+
+    def _first_opening(self) -> int:
+        return max(1, math.ceil(1.5 * (self._late + min(self._before, self._late + 1))))
 
     def _went_well(self, sent: Sent, reply: ModelReply) -> None:
         self._limits_of(sent.model).used(reply.usage.input_tokens + reply.usage.output_tokens)
@@ -230,7 +253,8 @@ class Lane:
         if now >= self.paused_until:
             self._pauses += 1
             self._fresh = 0
-            self._opening = 1
+            self._before, self._let_through, self._late = self._let_through, 0, 0
+            self._opening = self._first_opening()
             self._listener.on_pause(self.endpoint, seconds, why)
         self.paused_until = max(self.paused_until, now + seconds)
 

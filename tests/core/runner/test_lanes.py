@@ -229,3 +229,19 @@ async def test_a_client_of_ones_own_is_judged_by_whole_attempts(told):
     assert told.limits == [(8, "no sign of congestion")]
     lane.observed(float("inf"), 429, well=False)
     assert told.limits[-1] == (4, "429")
+
+
+async def test_after_a_pause_about_as_many_go_out_as_the_server_let_pass_before(lane):
+    under_way = [await enter(lane) for _ in range(20)]
+    lane.left(under_way[0], refusal(0.02))
+    for sent in under_way[1:11]:
+        lane.left(sent, reply())
+    for sent in under_way[11:]:
+        lane.left(sent, refusal(0.02))
+    calls = [asyncio.create_task(enter(lane)) for _ in range(30)]
+    await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+    await settle()
+    assert sum(call.done() for call in calls) == 15
+    for call in calls:
+        call.cancel()
+    await asyncio.wait(calls)
