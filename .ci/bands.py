@@ -1,6 +1,6 @@
 """Checks the demo's rates on the real weights: bands, since kernels differ between machines, never counts.
 
-    bands.py FILE      FILE is the stdout of `rollgrid demo --headless --json`
+bands.py FILE      FILE is the stdout of `rollgrid demo --headless --json`
 """
 
 import json

@@ -76,7 +76,9 @@ def make_plan(behaviour: Behaviour = answer_ok, *, n_tasks: int = 3, k: int = 2,
     return RunPlan(**{**values, **changes})
 
 
-def make_engine(plan: RunPlan, sink: ListSink, concurrency: int = 4, **changes: Any) -> tuple[Engine, dict[tuple[int, int], Any]]:
+def make_engine(
+    plan: RunPlan, sink: ListSink, concurrency: int = 4, **changes: Any
+) -> tuple[Engine, dict[tuple[int, int], Any]]:
     """An engine and the dict that its results go into, by (task, attempt)."""
     results: dict[tuple[int, int], Any] = {}
 
