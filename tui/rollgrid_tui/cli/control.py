@@ -97,9 +97,8 @@ def steer(settings: Settings, run: str, command: str, args: dict[str, Any], *, a
 
 
 async def _steer(path: Path, run: str, command: str, args: dict[str, Any], *, as_json: bool) -> None:
-    from rollgrid.store.commands import post_command, wait_for_answer
-
     from rollgrid.runner.machine import author
+    from rollgrid.store.commands import post_command, wait_for_answer
 
     async with open_reader(path) as reader:
         row = await find_run(reader, run)
