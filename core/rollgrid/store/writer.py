@@ -268,7 +268,7 @@ class LogWriter:
                 Entry(seq, pending.event.kind, pending.event.run_id, pending.event.at, pending.data)
                 for seq, pending in enumerate(batch, first)
             ]
-            changes = fold(entries, *await self._load(entries))
+            changes = fold(entries, *await _load(connection, entries))
             await connection.executemany(tables.INSERT_EVENT, _event_rows(entries, batch))
             bodies = [(seq, pending.body) for seq, pending in enumerate(batch, first) if pending.body is not None]
             if bodies:
@@ -286,18 +286,6 @@ class LogWriter:
         self._committing = None
         self._drop(len(batch))
 
-    async def _load(self, entries: list[Entry]) -> tuple[dict[str, RunState], dict[Key, AttemptState]]:
-        run_ids, keys = touched(entries)
-        runs: dict[str, RunState] = {}
-        attempts: dict[Key, AttemptState] = {}
-        for row in await self._connection.execute_fetchall(tables.LOAD_RUNS, (tables.keys_argument(run_ids),)):
-            runs[row[0]] = RunState(*row)
-        if keys:
-            wanted = (tables.keys_argument(keys),)
-            for row in await self._connection.execute_fetchall(tables.LOAD_ATTEMPTS, wanted):
-                attempts[row[0], row[1], row[2], row[3]] = AttemptState(*row)
-        return runs, attempts
-
     async def _one(self, statement: str) -> int:
         for row in await self._connection.execute_fetchall(statement):
             return int(row[0])
@@ -307,6 +295,21 @@ class LogWriter:
         del self._buffer[:count]
         self._written += count
         self._awaited.tell(self._written)
+
+
+async def _load(
+    connection: aiosqlite.Connection, entries: list[Entry]
+) -> tuple[dict[str, RunState], dict[Key, AttemptState]]:
+    """The rows that these events touch, as they are now."""
+    run_ids, keys = touched(entries)
+    runs: dict[str, RunState] = {}
+    attempts: dict[Key, AttemptState] = {}
+    for row in await connection.execute_fetchall(tables.LOAD_RUNS, (tables.keys_argument(run_ids),)):
+        runs[row[0]] = RunState(*row)
+    if keys:
+        for row in await connection.execute_fetchall(tables.LOAD_ATTEMPTS, (tables.keys_argument(keys),)):
+            attempts[row[0], row[1], row[2], row[3]] = AttemptState(*row)
+    return runs, attempts
 
 
 async def _at_most(event: asyncio.Event, seconds: float) -> None:
