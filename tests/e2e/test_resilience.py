@@ -45,7 +45,7 @@ def test_a_run_that_is_killed_again_and_again_repeats_no_more_than_was_in_flight
     at(f"p=0.6,lat=100,jitter=150,seed={seed}")
     shell.environment(tasks=TASKS)
     rng = random.Random(seed)
-    command, kills = ["run", "env.py", "-k", str(K)], 0
+    command, kills, run = ["run", "env.py", "-k", str(K)], 0, {}
     while kills < 3:
         goal = rng.randint(1, 6) + (shell.runs()[0]["n_ended"] if kills else 0)
         child = shell.start(*command, "-c", str(AT_ONCE), "--headless")
