@@ -34,13 +34,19 @@ def connect_uri(path: Path, mode: str) -> str:
     return uri
 
 
-TORN = "its -wal or -shm file was deleted while a run was writing it; the run puts that right with its next event"
+class TornLogError(sqlite3.OperationalError):
+    """The log is open somewhere and its companions are gone; whoever opened it now would make a second log of it."""
+
+    sqlite_errorcode = sqlite3.SQLITE_BUSY
+
+    def __init__(self) -> None:
+        super().__init__("its -wal or -shm file was deleted while a run was writing it, which will put that right")
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """A plain connection in autocommit mode, for work off the event loop."""
     if files.wait_while_torn(path):
-        raise sqlite3.OperationalError(TORN)
+        raise TornLogError
     return sqlite3.connect(
         connect_uri(path, mode),
         uri=True,
@@ -56,7 +62,7 @@ async def connect_async(path: Path, mode: str, *, torn_too: bool = False) -> aio
     A log that somebody has open and whose companions are gone is refused, unless `torn_too`.
     """
     if not torn_too and await files.is_torn(path):
-        raise sqlite3.OperationalError(TORN)
+        raise TornLogError
     opening = asyncio.ensure_future(_open(path, mode))
     try:
         return await asyncio.shield(opening)

@@ -72,10 +72,18 @@ class LogFiles:
         return size >= at_least
 
     def is_mended(self) -> bool:
-        """Whether another writer has put new companions in the place of those that are gone."""
-        there = [path for path in self._companion_paths() if path.exists()]
-        renewed = [now for now, then in zip(self._companions_now(), self._companions, strict=True) if now != then]
-        return len(there) == len(_COMPANIONS) and bool(renewed) and there[0].stat().st_size > 0
+        """Whether another writer has put a new companion in the place of one that is gone."""
+        wal, shm = (
+            now is not None and now != then for now, then in zip(self._companions_now(), self._companions, strict=True)
+        )
+        # A reader makes an empty write-ahead file too; there is something in it once a writer has begun anew.
+        return shm or (wal and self._companion_paths()[0].stat().st_size > 0)
+
+    def drop_companions(self) -> None:
+        """Delete those that belong to the log that was opened: beside another one they would be taken for its own."""
+        for path, then in zip(self._companion_paths(), self._companions, strict=True):
+            if then is not None and identity(path) == then:
+                path.unlink(missing_ok=True)
 
     def _companions_now(self) -> tuple[Identity, ...]:
         return tuple(identity(path) for path in self._companion_paths())

@@ -11,7 +11,7 @@ from typing import Any, Self
 import aiosqlite
 
 from rollgrid.store import schema
-from rollgrid.store.connection import connect, connect_async
+from rollgrid.store.connection import connect, connect_async, connect_uri
 from rollgrid.store.files import COMPANION, REMOVED, REPLACED, TRUNCATED, LogFiles
 from rollgrid.store.opening import make_folder, switch_to_wal
 
@@ -101,6 +101,8 @@ class Link:
         """Go over to the other file when that is a copy of the log with everything in it that was written here."""
         if not await asyncio.to_thread(_holds, self.path, await self._last_event()):
             return None
+        await self._empty_wal()
+        await asyncio.to_thread(self._files.drop_companions)
         await self._reopen()
         return "a copy has taken its place while it was being written, and is written from now on"
 
@@ -110,9 +112,7 @@ class Link:
         Where another writer has done so already, only its file is right, and this one must not touch the log.
         """
         if not await asyncio.to_thread(self._files.is_mended):
-            rows = list(await self.connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)"))
-            if rows[0][0]:
-                raise sqlite3.OperationalError(f"it {COMPANION} and is being read")
+            await self._empty_wal()
         await self._reopen()
         return f"it {COMPANION} while it was being written; nothing is missing"
 
@@ -120,6 +120,11 @@ class Link:
         self._is_open = False
         await self.connection.close()
         await self.ensure()
+
+    async def _empty_wal(self) -> None:
+        rows = list(await self.connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)"))
+        if rows[0][0]:
+            raise sqlite3.OperationalError("it is being read")
 
     async def _last_event(self) -> tuple[Any, ...] | None:
         for row in await self.connection.execute_fetchall(_LAST_EVENT):
@@ -178,7 +183,9 @@ def _holds(path: Path, event: tuple[Any, ...] | None) -> bool:
     if event is None:
         return False
     try:
-        with contextlib.closing(connect(path, "ro")) as connection:
+        # The file alone: the companions that lie beside it may be those of the log that was there before.
+        uri = connect_uri(path, "ro").partition("?")[0] + "?mode=ro&immutable=1"
+        with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
             (mark,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             rows = connection.execute("SELECT seq, run_id, data FROM event WHERE seq = ?", (event[0],)).fetchall()
