@@ -36,7 +36,7 @@ def main() -> None:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            note({"body": body, "authorization": self.headers.get("authorization")})
+            note({"body": body, "connection": self.headers.get("connection")})
             text = replies.pop(0) if len(replies) > 1 else replies[0]
             if text == "CRASH":
                 os._exit(139)
@@ -46,6 +46,8 @@ def main() -> None:
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
+            # As the real one does when it is asked to.
+            self.send_header("connection", self.headers.get("connection", "keep-alive"))
             self.end_headers()
             self.wfile.write(data)
 

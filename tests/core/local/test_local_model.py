@@ -47,6 +47,13 @@ async def test_every_request_carries_the_attempts_seed_and_the_sampling_paramete
     assert (first["temperature"], first["top_k"], first["max_tokens"]) == (0.5, 7, 9)
 
 
+async def test_no_request_is_sent_on_a_connection_that_the_server_may_be_closing(fake):
+    model = LocalModel()
+    for _ in range(3):
+        assert (await model.respond(ask("x"))).text == "hello"
+    assert [line["connection"] for line in fake.seen() if "body" in line] == ["close"] * 3
+
+
 async def test_structured_output_is_a_strict_schema(fake):
     fake.plan('{"answer": 156}')
     run = await Agent(model=LocalModel(), output_schema=Answer).arun("12 times 13?")
