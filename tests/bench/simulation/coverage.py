@@ -78,7 +78,7 @@ def overall(checks: Checks, rounds: int, seed: int) -> None:
                 # With few tasks the interval is on the careful side; from ten tasks on it is what it says.
                 low, high = (0.85, 1.0) if m < 10 else (0.915, 0.985)
                 if population is RARE_HOPELESS:
-                    low, high = (0.5, 1.0) if m < 50 else (0.88, 1.0)
+                    low, high = (0.2, 1.0) if m < 50 else (0.88, 1.0)
                 cells += checks.within(f"{population.name}, {m} tasks, k={k}", found, low, high)
             print(f"{population.name:30}{cells}")
 

@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
+import click
 import pytest
 from junitparser import JUnitXml
 
 from rollgrid_tui.cli import root
 from rollgrid_tui.cli.common import Settings
 from support.results import result, task_result
+from support.sources import ROOT
 
 
 @pytest.fixture
@@ -153,3 +156,15 @@ def test_the_report_can_be_exported_without_a_gate(folder: Path) -> None:
     text = Path("report.html").read_text()
     assert "What moved" in text
     assert "Gate" not in text
+
+
+def test_the_workflow_of_the_manual_calls_what_there_is() -> None:
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    workflow = page.split("```yaml\n")[1].split("```")[0].replace("\\\n", " ")
+    lines = re.findall(r"rollgrid (gate|run) ([^|\n]*)", workflow)
+    assert {name for name, _ in lines} == {"gate", "run"}
+    for name, words in lines:
+        command = root.cli.get_command(click.Context(root.cli), name)
+        assert command is not None
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words.split() if word.startswith("-")} <= known
