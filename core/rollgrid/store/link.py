@@ -15,7 +15,7 @@ from rollgrid.store.connection import connect, connect_async, connect_uri
 from rollgrid.store.files import COMPANION, REMOVED, REPLACED, TRUNCATED, LogFiles
 from rollgrid.store.opening import make_folder, switch_to_wal
 
-_WAL_BYTES = 64 * 1024 * 1024
+WAL_BYTES = 64 * 1024 * 1024
 _LAST_EVENT = "SELECT seq, run_id, data FROM event ORDER BY seq DESC LIMIT 1"
 
 
@@ -142,7 +142,7 @@ async def _connect(path: Path) -> aiosqlite.Connection:
     connection = await connect_async(path, "rw", torn_too=True)
     try:
         # A slow reader can make the WAL file long; once it is done, the file shrinks back to this.
-        await connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES}")
+        await connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
         # A lock taken once shows now, rather than in the middle of a run, whether the log can be written.
         await connection.execute("BEGIN IMMEDIATE")
         await connection.rollback()
