@@ -12,7 +12,7 @@ from support.server import ServerProcess, server_process
 @pytest.fixture(scope="session")
 def api() -> Iterator[ServerProcess]:
     """One server for all tests; each takes the behaviour it needs by URL."""
-    with server_process() as server:
+    with server_process(life=7200) as server:
         yield server
 
 

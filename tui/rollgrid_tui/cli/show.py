@@ -90,7 +90,7 @@ async def _show(
             facts, text = (_errors if errors else _run)(row, tasks, attempts)
         else:
             index = task_index(tasks, task)
-            mine = [a for a in attempts if a.task == index]
+            mine = sorted((a for a in attempts if a.task == index), key=lambda a: (a.attempt, a.take))
             if attempt is None:
                 facts, text = await _task(reader, row, tasks[index], mine)
             else:
@@ -185,7 +185,7 @@ async def _task(
             str(a.input_tokens + a.output_tokens),
             first_line(a.error or a.reason),
         ]
-        for a in sorted(attempts, key=lambda a: (a.attempt, a.take))
+        for a in attempts
     ]
     text = "\n".join(
         [
