@@ -86,7 +86,7 @@ class Child:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError(f"the child ended with {self.process.wait(30)}")
+            raise AssertionError("the child has nothing more to say")
         return json.loads(line)
 
     def ask(self, text: str) -> Any:

@@ -143,8 +143,10 @@ async def _connect(path: Path) -> aiosqlite.Connection:
     try:
         # A slow reader can make the WAL file long; once it is done, the file shrinks back to this.
         await connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
-        # A lock taken once shows now, rather than in the middle of a run, whether the log can be written.
+        # A lock taken once shows now, rather than in the middle of a run, whether the log can be written. A file that
+        # may only be read gives the lock all the same; it is the first write that it refuses.
         await connection.execute("BEGIN IMMEDIATE")
+        await connection.execute("DELETE FROM live WHERE run_id IS NULL")
         await connection.rollback()
     except BaseException:
         await connection.close()
