@@ -88,6 +88,23 @@ def test_a_lost_connection_ends_it():
         terminal.process.wait(20)
 
 
+def test_a_terminal_that_is_gone_ends_it_without_any_signal():
+    with Terminal(*CHILD, "running") as terminal:
+        terminal.wait_for("running")
+        terminal.hang_up()
+        assert terminal.process.wait(20) != 0
+
+
+def test_a_terminal_that_is_gone_ends_it_though_hangups_are_ignored():
+    code = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); from support.dash_child import main as m; m('{}')"
+    )
+    with Terminal("-c", code.format("running")) as terminal:
+        terminal.wait_for("running")
+        terminal.hang_up()
+        assert terminal.process.wait(20) != 0
+
+
 def test_no_color_writes_no_colour():
     with Terminal(*CHILD, "finished", NO_COLOR="1") as terminal:
         terminal.wait_for("finished")

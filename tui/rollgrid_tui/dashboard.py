@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 from typing import ClassVar, cast
 
@@ -13,6 +14,7 @@ from textual.signal import Signal
 from rollgrid_tui import theme
 from rollgrid_tui.feed import Feed, LogChanged
 from rollgrid_tui.glyphs import glyphs
+from rollgrid_tui.hangup import HangupWatch, terminal_files
 from rollgrid_tui.keymap import Keymap, bindings
 from rollgrid_tui.palette import ActionProvider
 from rollgrid_tui.screens.attempt import AttemptScreen
@@ -46,6 +48,7 @@ class Dashboard(App[None], inherit_bindings=False):
         self.first_run = run_id
         self.failure: Exception | None = None
         """What ended the application, when that was a fault of its own."""
+        self._hangup: HangupWatch | None = None
         for each in theme.THEMES.values():
             self.register_theme(each)
         self.theme = theme.THEMES[theme_name].name
@@ -58,6 +61,7 @@ class Dashboard(App[None], inherit_bindings=False):
         use_plain_scroll_bars()
         self.set_keymap(self.keymap.for_textual())
         self._leave_on_signals()
+        self._leave_with_the_terminal()
         suspended = cast("Signal[App[None]]", self.app_suspend_signal)  # pyright: ignore[reportUnknownMemberType]
         resumed = cast("Signal[App[None]]", self.app_resume_signal)  # pyright: ignore[reportUnknownMemberType]
         suspended.subscribe(self, lambda _: self.feed.pause())
@@ -96,6 +100,17 @@ class Dashboard(App[None], inherit_bindings=False):
                 loop.add_signal_handler(number, self.exit)
             except (NotImplementedError, RuntimeError, ValueError):
                 return  # Not the main thread, as in tests: signals are somebody else's.
+
+    def _leave_with_the_terminal(self) -> None:
+        if not self.is_headless and hasattr(select, "poll") and (files := terminal_files()):
+            loop = asyncio.get_running_loop()
+            self._hangup = HangupWatch(files, lambda: loop.call_soon_threadsafe(self.exit))
+            self._hangup.start()
+
+    def on_unmount(self) -> None:
+        if self._hangup is not None:
+            self._hangup.stop()
+            self._hangup = None
 
     # -- screens
 
