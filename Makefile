@@ -37,7 +37,7 @@ compat:
 	@.venv-compat/bin/python $(PYTEST) tests/core/adapters tests/core/environments/test_seed_files.py
 
 matrix:
-	@.ci/matrix $(PYTEST)
+	@.ci/matrix $(PYTEST) -m "(not e2e or smoke) and not local_model"
 
 check: lint test compat matrix
 

@@ -35,6 +35,7 @@ def test_a_file_with_several_environments(shell: Shell) -> None:
     assert shell.run("run", "env.py:other", "-k", "1", "--headless").returncode == 0
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("way", ["--headless", "--detach"])
 def test_an_import_error_shows_the_users_own_line(shell: Shell, way: str) -> None:
     write(shell, "import json\n\nimport no_such_package_anywhere\n")

@@ -31,6 +31,7 @@ SUMMARY_KEYS = {
 }
 
 
+@pytest.mark.smoke
 def test_the_last_line_of_stdout_is_one_object(shell: Shell) -> None:
     shell.environment(tasks=3)
     done = shell.run("run", "env.py", "-k", "2", "-c", "3", "--headless", "--json")
@@ -42,6 +43,7 @@ def test_the_last_line_of_stdout_is_one_object(shell: Shell) -> None:
     assert (told["summary"]["n_attempts"], told["summary"]["n_scored"], told["summary"]["pass_rate"]) == (6, 6, 1.0)
 
 
+@pytest.mark.smoke
 def test_stdout_holds_the_grid_and_not_what_the_users_code_prints(shell: Shell) -> None:
     shell.environment(tasks=3)
     done = shell.run("run", "env.py", "-k", "2", "--headless")

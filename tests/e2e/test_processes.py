@@ -37,6 +37,7 @@ def counted(shell: Shell, run: str) -> dict[tuple[int, int], dict[str, Any]]:
     return found
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("way", ["--headless", "--detach"])
 def test_a_killed_run_is_resumed_and_every_finished_attempt_is_kept_once(slow: Shell, way: str) -> None:
     started = slow.start("run", "env.py", "-k", str(K), "-c", "2", way)

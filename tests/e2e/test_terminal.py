@@ -17,6 +17,7 @@ def slow(shell: Shell, api: ServerProcess) -> Shell:
     return shell
 
 
+@pytest.mark.smoke
 def test_leaving_the_dashboard_leaves_the_run_going(slow: Shell) -> None:
     with terminal(slow) as screen:
         screen.type("run", "env.py", "-k", str(K), "-c", "2")
