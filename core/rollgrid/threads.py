@@ -14,8 +14,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-MOST_IDLE = 32
-"""Idle threads beyond this number end."""
+STEADY = 4
+"""Threads that are kept. Quick functions, which are most, share them: more would only be in each other's way."""
+
+IMPATIENCE = 0.02
+"""A call that no thread has taken on for this long, in seconds, gets one more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,6 +32,10 @@ class Job:
     outcome: "asyncio.Future[Any]"
     context: contextvars.Context
     is_over: threading.Event = field(default_factory=threading.Event)
+    is_started: bool = False
+    is_given_up: bool = False
+    is_written_off: bool = False
+    """It was given up while it was running, and so was its thread."""
 
     @property
     def is_running(self) -> bool:
@@ -70,41 +77,81 @@ async def in_thread(what: str, function: Callable[..., Any], *arguments: Any) ->
     """
     loop = asyncio.get_running_loop()
     job = Job(what, function, arguments, loop, loop.create_future(), contextvars.copy_context())
-    _idle_or_new().jobs.put(job)
+    _crew.take_on(job)
     try:
         return await job.outcome
     except asyncio.CancelledError:
         listener = leak_listener.get()
-        if job.is_running and listener is not None:
+        if _crew.give_up(job) and listener is not None:
             listener(job)
         raise
 
 
-class _Worker(threading.Thread):
-    def __init__(self) -> None:
-        super().__init__(name="rollgrid worker", daemon=True)
-        self.jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+class _Crew:
+    """The threads of this process. Those that are stuck in a call that was given up are no longer part of it."""
 
-    def run(self) -> None:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._size = 0
+        self._idle = 0
+        self._waiting = 0
+
+    def take_on(self, job: Job) -> None:
+        with self._lock:
+            self._waiting += 1
+            is_short = self._waiting > self._idle
+            grows = is_short and self._size < STEADY
+            self._size += grows
+        self._jobs.put(job)
+        if grows:
+            self._start()
+        elif is_short:
+            job.loop.call_later(IMPATIENCE, self._help, job)
+
+    def _help(self, job: Job) -> None:
+        if job.is_started:
+            return
+        with self._lock:
+            self._size += 1
+        self._start()
+        job.loop.call_later(IMPATIENCE, self._help, job)
+
+    def give_up(self, job: Job) -> bool:
+        """Nobody waits for this any more. True when it is running, and stays so."""
+        with self._lock:
+            job.is_given_up = True
+            if not job.is_started or not job.is_running:
+                return False
+            job.is_written_off = True
+            self._size -= 1
+            return True
+
+    def _start(self) -> None:
+        threading.Thread(target=self._work, name="rollgrid worker", daemon=True).start()
+
+    def _work(self) -> None:
         while True:
-            job = self.jobs.get()
+            with self._lock:
+                if self._size > STEADY and not self._waiting:
+                    self._size -= 1
+                    return
+                self._idle += 1
+            job = self._jobs.get()
+            with self._lock:
+                self._idle -= 1
+                self._waiting -= 1
+                job.is_started = True
+                if job.is_given_up:
+                    job.is_over.set()
+                    continue
             job.run()
+            with self._lock:
+                written_off = job.is_written_off
             # What the job holds must not live as long as the thread.
             del job
-            with _lock:
-                if len(_idle) >= MOST_IDLE:
-                    return
-                _idle.append(self)
+            if written_off:
+                return
 
 
-_idle: list[_Worker] = []
-_lock = threading.Lock()
-
-
-def _idle_or_new() -> _Worker:
-    with _lock:
-        if _idle:
-            return _idle.pop()
-    worker = _Worker()
-    worker.start()
-    return worker
+_crew = _Crew()

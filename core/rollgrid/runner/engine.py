@@ -101,7 +101,7 @@ class Engine:
                 lane.backlog = True
                 return
             if not lane.has_room(self.plan.model_id):
-                self.holding = lane.why(self.plan.model_id)
+                self.holding = lane.why_no_room(self.plan.model_id)
                 return
             verdict, why = self.budget.verdict(slot.task, self._under_way(), steering.active_seconds)
             if verdict == "stop":

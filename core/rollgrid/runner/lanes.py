@@ -90,7 +90,7 @@ class Lane:
             return self._send(model)
         waiter = _Waiter(model, asyncio.get_running_loop().create_future())
         self._waiting.append(waiter)
-        on_wait(self.why(model))
+        on_wait(self._why(model))
         self._come_back()
         try:
             return await waiter.turn
@@ -142,16 +142,22 @@ class Lane:
 
     def has_room(self, model: str) -> bool:
         """Whether an attempt that starts now could make its first call soon. If not, `on_room` is called later."""
-        wait = self._wait_of(model, self.expected + len(self._waiting))
+        wait = self._wait_of(model, self._ahead())
         self._come_back_in(wait)
         return wait == 0
 
-    def why(self, model: str) -> str:
-        """Why a call has to wait now, for a person."""
+    def why_no_room(self, model: str) -> str:
+        """Why an attempt that starts now would have to wait with its first call, for a person."""
+        return self._why(model, self._ahead())
+
+    def _ahead(self) -> int:
+        return self.expected + len(self._waiting)
+
+    def _why(self, model: str, ahead: int = 0) -> str:
         now = time.monotonic()
         if now < self.paused_until:
             return f"rate limit, the server asks for a pause of {self.paused_until - now:.0f} s"
-        wait = self._limits_of(model).wait_seconds(self.in_flight, now)
+        wait = self._limits_of(model).wait_seconds(self.in_flight + ahead, now)
         return f"rate limit, next call in {wait:.0f} s" if wait > 0 else "its turn"
 
     # -- inside -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from rollgrid.threads import Job, in_thread, leak_listener
+from rollgrid.threads import STEADY, Job, in_thread, leak_listener
 
 
 async def test_the_result_comes_back_and_so_does_what_is_raised():
@@ -79,3 +79,35 @@ print("over")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "over\n", "")
+
+
+async def test_quick_functions_share_a_few_threads():
+    names = await asyncio.gather(*(in_thread("naming", threading.get_ident) for _ in range(200)))
+    assert len(set(names)) <= STEADY
+
+
+async def test_a_call_that_is_cancelled_before_a_thread_takes_it_on_is_never_made():
+    never, made = threading.Event(), []
+    hanging = [asyncio.create_task(in_thread("hanging", never.wait)) for _ in range(STEADY)]
+    await asyncio.sleep(0)
+    late = asyncio.create_task(in_thread("late", made.append, 1))
+    await asyncio.sleep(0)
+    late.cancel()
+    await asyncio.wait([late])
+    never.set()
+    await asyncio.gather(*hanging)
+    assert await in_thread("adding", lambda: 1) == 1
+    assert made == []
+
+
+async def test_threads_that_are_stuck_are_replaced():
+    never = threading.Event()
+    for _ in range(3):
+        stuck = [asyncio.create_task(in_thread("hanging", never.wait)) for _ in range(STEADY)]
+        await asyncio.sleep(0.05)
+        for call in stuck:
+            call.cancel()
+        await asyncio.wait(stuck)
+        names = await asyncio.gather(*(in_thread("naming", threading.get_ident) for _ in range(20)))
+        assert len(set(names)) <= STEADY
+    never.set()
