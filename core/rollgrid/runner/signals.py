@@ -19,7 +19,8 @@ class Signals:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_interrupt)
         self._terminals = [number for number in _OUTPUTS if os.isatty(number)]
-        self._hangup = signal.getsignal(signal.SIGHUP)
+        # None: a handler that was not set from Python cannot be put back.
+        self._hangup = signal.getsignal(signal.SIGHUP) or signal.SIG_DFL
         loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
 
     def __exit__(self, *_: object) -> None:

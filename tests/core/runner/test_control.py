@@ -1,6 +1,10 @@
+import asyncio
+
 import pytest
 
+from rollgrid.errors import ModelError
 from rollgrid.runner.control import carry_out
+from rollgrid.store.events import AttemptSuperseded
 from rollgrid.store.rows import CommandRow
 from support.runs import ListSink, make_engine, make_plan
 
@@ -40,3 +44,41 @@ def test_a_concurrency_that_makes_no_sense_is_refused(engine, limit):
 
 def test_an_unknown_command_is_refused_by_name(engine):
     assert carry_out(engine, command("explode")) == (False, "this runner knows no command `explode`")
+
+
+async def test_auto_can_be_asked_for_from_elsewhere(engine):
+    assert carry_out(engine, command("concurrency", limit="auto"))[0]
+    assert engine.is_adaptive
+    assert carry_out(engine, command("concurrency", limit=6))[0]
+    assert (engine.is_adaptive, engine.concurrency) == (False, 6)
+
+
+async def test_one_cluster_is_run_again_while_the_run_is_paused_and_the_other_stays_as_it_is():
+    broken = True
+    last = asyncio.Event()
+
+    async def behave(prompt, context):
+        if prompt == "q2":
+            await last.wait()
+        elif broken and prompt == "q0":
+            raise ModelError("overloaded", kind="server", status=503)
+        elif broken:
+            raise ModelError("no such model", kind="unknown_model", status=404)
+        return "ok"
+
+    sink = ListSink()
+    engine, results = make_engine(make_plan(behave, n_tasks=3, k=2), sink, concurrency=6)
+    run = asyncio.create_task(engine.run())
+    while len(results) < 4:  # noqa: ASYNC110 - the engine has no event for it
+        await asyncio.sleep(0.005)
+    broken = False
+    assert carry_out(engine, command("pause"))[0]
+    accepted, answer = carry_out(engine, command("retry", signature="ModelError.server 503: overloaded"))
+    assert (accepted, answer) == (True, "scheduled again; the run is paused, and goes on when it is resumed")
+    assert carry_out(engine, command("resume"))[0]
+    last.set()
+    await run
+    superseded = {(event.task, event.attempt, event.why) for event in sink.of(AttemptSuperseded)}
+    assert superseded == {(0, 1, "retry"), (0, 2, "retry")}
+    assert [results[0, n].passed for n in (1, 2)] == [True, True]
+    assert [results[1, n].status for n in (1, 2)] == [404, 404]
