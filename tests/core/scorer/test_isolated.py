@@ -101,7 +101,7 @@ async def test_what_it_prints_is_not_taken_for_an_answer():
 
 
 async def test_a_result_that_cannot_travel_is_an_error():
-    with pytest.raises(Exception, match="pickle"):
+    with pytest.raises(Exception, match="local object"):
         await isolated(odd).ascore(output())
 
 
