@@ -227,6 +227,15 @@ class ForeignAgent(ABC):
         facts.settled(self._given_prompt, f"this {self.library_name} agent's tools", "prompt_fields")
         return list(facts.known.values())
 
+    @property
+    def model_id(self) -> str | None:
+        """The model's name, for people. None when it cannot be told."""
+        try:
+            told = self._policy().known.get("id")
+        except Exception:  # noqa: BLE001 - a model that cannot be looked up (no key, say) fails its run, not this
+            return None
+        return told if isinstance(told, str) else None
+
     def policy(self) -> dict[str, Any]:
         """What shapes the sampling. Raises as `prompt_fields` does."""
         return self._policy().settled(self._given_policy, f"this {self.library_name} agent's model", "policy")

@@ -49,6 +49,7 @@ class AgentProtocol(Protocol):
     - `with_model(model)`: a copy on another model, for `run_rollouts(model=...)`.
     - `prompt_fields()`: what shapes its prompt and tools, as JSON values, for the environment fingerprint.
     - `policy()`: what shapes its sampling, as JSON values, for the policy fingerprint.
+    - `model_id`: the model's name, for people.
     """
 
     def arun(self, input: str) -> Any: ...
@@ -205,7 +206,9 @@ def with_model(agent: Any, model: Model) -> Any:
     """`agent` on another model. Raises `TypeError` when it cannot take one."""
     method = getattr(agent, "with_model", None)
     if not callable(method):
-        raise TypeError(f"model= cannot be applied to {_kind(agent)}: it has no with_model(model)")
+        raise TypeError(
+            f"model= cannot be applied to {_kind(agent)}: it has no with_model(model); give the agent itself another model"
+        )
     return method(model)
 
 

@@ -75,7 +75,10 @@ class Prepared:
     @property
     def model_id(self) -> str:
         """The model's id, or what kind of agent it is when its model is not known."""
-        return self.model.id if self.model is not None else type(self.agent.subject).__name__
+        if self.model is not None:
+            return self.model.id
+        told = getattr(self.agent.subject, "model_id", None)
+        return told if isinstance(told, str) and told else type(self.agent.subject).__name__
 
     @property
     def model_kind(self) -> Literal["real", "local", "simulated", "foreign"]:

@@ -43,11 +43,12 @@ class NumericVerdict(BaseModel):
 
 
 class JudgeError(Exception):
-    """A judge gave no verdict, so the attempt is unscored. `raw` is its whole reply."""
+    """A judge gave no verdict, so the attempt is unscored. `raw` is its whole reply, `judge` what asking it took."""
 
-    def __init__(self, message: str, raw: str | None = None) -> None:
+    def __init__(self, message: str, raw: str | None = None, judge: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.raw = raw
+        self.judge = judge
 
 
 class JudgeScorer:
@@ -55,6 +56,8 @@ class JudgeScorer:
 
     `mode="binary"`: the judge says whether the answer passes. `mode="numeric"`: it grades from 1 to 10;
     `value = (score - 1) / 9`, `passed = score >= threshold`, and the grade itself is in `detail["raw_score"]`.
+    `detail["judge"]` is what the verdict took: model, input and output tokens, and US dollars where a price is known.
+    The run's own metrics are of the agent alone.
 
     The judged text, the task's input and the expected answer are put between marks with a random number of this one
     call, as data that holds no instructions, so a text cannot close its own fence. A reply that is no verdict (prose, a
@@ -125,16 +128,27 @@ class JudgeScorer:
     def _verdict(self, reply: RunOutput) -> Score:
         verdict = reply.content
         if isinstance(verdict, BinaryVerdict):
-            return Score(1.0 if verdict.passed else 0.0, verdict.passed, reason=verdict.reason)
+            value = 1.0 if verdict.passed else 0.0
+            return Score(value, verdict.passed, reason=verdict.reason, detail={"judge": _bill(reply)})
         if isinstance(verdict, NumericVerdict):
             value = (verdict.score - 1) / 9
-            detail = {"raw_score": verdict.score}
+            detail = {"raw_score": verdict.score, "judge": _bill(reply)}
             return Score(value, verdict.score >= self.threshold, reason=verdict.reason, detail=detail)
         raw = reply.raw_text or ""
         why = f" ({reply.problem})" if reply.problem else ""
         more = f" and {len(raw) - _KEPT} more characters" if len(raw) > _KEPT else ""
         said = f"it replied {raw[:_KEPT]!r}{more}" if raw else "it replied nothing"
-        raise JudgeError(f"the judge gave no verdict{why}: {said}", raw or None)
+        raise JudgeError(f"the judge gave no verdict{why}: {said}", raw or None, _bill(reply))
+
+
+def _bill(reply: RunOutput) -> dict[str, Any]:
+    metrics = reply.metrics
+    bill: dict[str, Any] = {
+        "model": reply.model,
+        "input_tokens": metrics.input_tokens,
+        "output_tokens": metrics.output_tokens,
+    }
+    return bill if metrics.cost is None else {**bill, "cost": metrics.cost}
 
 
 def _fenced(what: str, text: str, nonce: str) -> str:

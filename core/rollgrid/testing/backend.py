@@ -296,6 +296,9 @@ class Backend:
         else:
             # A fault does not use up a draw of right or wrong: the request will be made again.
             draft.text = lane.answers.next(call, spec, count=fault is None)
+            forced = call.forced()
+            if forced is not None and draft.text.startswith("{"):
+                draft.tool, draft.text = ToolUse(forced[0], draft.text), ""
         if fault in ("incomplete", "filter"):
             draft.outcome = fault
             draft.text = draft.text[: max(1, len(draft.text) // 2)]

@@ -83,7 +83,10 @@ class Call:
             outer = _mapping(self.data.get("response_format"))
             form = {**_mapping(outer.get("json_schema")), "type": outer.get("type")}
         schema = form.get("schema")
-        return cast(Mapping[str, Any], schema) if form.get("type") == "json_schema" and schema else None
+        if form.get("type") == "json_schema" and schema:
+            return cast(Mapping[str, Any], schema)
+        forced = self.forced()
+        return None if forced is None else {"type": "object", **forced[1]}
 
     @property
     def tool_results(self) -> int:
@@ -104,12 +107,24 @@ class Call:
             return None
         named = _mapping(choice)
         wanted = named.get("name") or _mapping(named.get("function")).get("name")
+        return next((tool for tool in self._functions() if wanted in (None, tool[0])), None)
+
+    def forced(self) -> tuple[str, Mapping[str, Any]] | None:
+        """The function that the answer itself must be a call of: the last one, when some call is required.
+
+        Libraries that ask for typed answers in this way put the function that takes the answer last.
+        """
+        functions = self._functions() if self.data.get("tool_choice") == "required" else []
+        return functions[-1] if functions else None
+
+    def _functions(self) -> list[tuple[str, Mapping[str, Any]]]:
+        found: list[tuple[str, Mapping[str, Any]]] = []
         for tool in _mappings(self.data.get("tools")):
             function = _mapping(tool.get("function")) or tool
             name = function.get("name")
-            if tool.get("type") == "function" and isinstance(name, str) and wanted in (None, name):
-                return name, _mapping(function.get("parameters"))
-        return None
+            if tool.get("type") == "function" and isinstance(name, str):
+                found.append((name, _mapping(function.get("parameters"))))
+        return found
 
     @property
     def wants_usage(self) -> bool:

@@ -76,6 +76,7 @@ async def test_a_run_brings_its_messages_tools_and_tokens(library, api):
     assert (run.model, run.input) == ("sim", "ANS=41 How many?")
     assert attempt.score is not None
     assert attempt.score.passed
+    assert result.about["model"] == "sim"
 
 
 @libraries

@@ -6,9 +6,12 @@ import re
 import pytest
 from pydantic import BaseModel
 
+from rollgrid.agent import RunOutput
+from rollgrid.models.openai import OpenAIChat
 from rollgrid.scorer import JudgeError, JudgeScorer, Scorer
 from support.canned import CannedModel
 from support.results import run_output
+from support.server import running_server
 
 
 def binary(passed, reason="because"):
@@ -42,7 +45,8 @@ async def test_a_binary_judge_passes_or_fails(passed):
 async def test_a_grade_from_1_to_10_becomes_a_value_from_0_to_1(grade, value):
     score = await judged(numeric(grade))
     assert score.value == pytest.approx(value)
-    assert score.detail == {"raw_score": grade}
+    assert score.detail is not None
+    assert score.detail["raw_score"] == grade
 
 
 async def test_the_threshold_is_a_grade():
@@ -149,3 +153,27 @@ def test_settings_that_make_no_sense_are_refused(arguments, error):
 
 def test_it_is_a_scorer():
     assert isinstance(JudgeScorer(CannedModel(), "c"), Scorer)
+
+
+@pytest.mark.parametrize("mode", ["binary", "numeric"])
+async def test_what_a_verdict_took_is_told_apart_from_what_the_run_took(mode):
+    async with running_server("p=1") as server:
+        judge = JudgeScorer(OpenAIChat(id="strict", base_url=server.base_url, api_key="none"), "short", mode)
+        run = RunOutput(content="41", input="How many?")
+        score = await judge.ascore(run)
+    assert score.detail is not None
+    bill = score.detail["judge"]
+    assert bill["model"] == "strict"
+    assert bill["input_tokens"] > 100
+    assert bill["output_tokens"] > 0
+    assert "cost" not in bill  # nobody knows the price
+    assert run.metrics.input_tokens == 0
+
+
+async def test_a_reply_that_is_no_verdict_was_paid_for_all_the_same():
+    async with running_server("text=1") as server:
+        judge = JudgeScorer(OpenAIChat(id="chatty", base_url=server.base_url, api_key="none"), "short")
+        with pytest.raises(JudgeError) as caught:
+            await judge.ascore(RunOutput(content="41"))
+    assert caught.value.judge is not None
+    assert caught.value.judge["output_tokens"] > 0

@@ -264,3 +264,20 @@ async def test_a_response_that_is_not_kept_cannot_be_gone_on_from(
         await client.responses.create(model="m", input=[], previous_response_id=first.id)
     assert refused.value.code == "previous_response_not_found"
     assert refused.value.param == "previous_response_id"
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+async def test_an_answer_that_must_be_a_call_is_one_of_the_last_tool(connect: Any, kept: int) -> None:
+    final = {
+        "type": "function",
+        "name": "final_result",
+        "parameters": {"type": "object", "properties": {"response": {"type": "integer"}}, "required": ["response"]},
+    }
+    client = connect(f"p=1,tool={kept}")
+    reply = await client.responses.create(model="m", input=QUESTION, tools=[TOOL, final], tool_choice="required")
+    (call,) = reply.output
+    assert call.type == "function_call"
+    if kept:  # a round of tools was asked for before the answer
+        assert call.name == "add"
+    else:
+        assert (call.name, json.loads(call.arguments)) == ("final_result", {"response": 41})
