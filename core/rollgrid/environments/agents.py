@@ -207,7 +207,8 @@ def with_model(agent: Any, model: Model) -> Any:
     method = getattr(agent, "with_model", None)
     if not callable(method):
         raise TypeError(
-            f"model= cannot be applied to {_kind(agent)}: it has no with_model(model); give the agent itself another model"
+            f"model= cannot be applied to {_kind(agent)}: it has no with_model(model); give the agent itself another "
+            "model"
         )
     return method(model)
 

@@ -58,13 +58,16 @@ async def test_a_run_brings_its_messages_tools_and_tokens(library, api):
     attempt = result.task_results[0].attempts[0]
     run = run_of(attempt)
     assert run.content == Answer(value=41)
-    assert [message.role for message in run.messages] == ["system", "user", "assistant", "tool", "assistant"]
+    assert [message.role for message in run.messages[:5]] == ["system", "user", "assistant", "tool", "assistant"]
     assert run.messages[0].content == "Be exact."
     assert run.messages[1].content == "ANS=41 How many?"
     (call,) = run.messages[2].tool_calls
     assert (call.name, json.loads(call.arguments)) == ("add", {"a": 0, "b": 0})
     assert (run.messages[3].content, run.messages[3].name) == ("0", "add")
-    assert run.raw_text == run.messages[4].content == '{"value":41}'
+    answer = run.messages[4]
+    # pydantic-ai asks for a typed answer as the arguments of a call.
+    said = answer.content if library != "pydantic_ai" else answer.tool_calls[0].arguments
+    assert run.raw_text == said == '{"value":41}'
     (tool,) = run.tools
     assert (tool.tool_name, tool.tool_args, tool.result, tool.tool_call_error) == ("add", {"a": 0, "b": 0}, "0", False)
     assert run.metrics.input_tokens > 100
