@@ -19,7 +19,8 @@ def near_miss(right: Any, *key: str | int) -> Any:
     if isinstance(right, int):
         return _integer_miss(right, *key)
     if isinstance(right, float):
-        return right * 1.1 if right else 0.1
+        missed = right * 1.1
+        return missed if missed != right else right + 0.1  # zero, and numbers too small to grow by a tenth
     if isinstance(right, str):
         return _text_miss(right, *key)
     if isinstance(right, Mapping):
