@@ -8,10 +8,13 @@ from rollgrid.config import ConfigError
 from rollgrid_tui.actions import ACTIONS, SCOPES
 from rollgrid_tui.dashboard import Dashboard
 from rollgrid_tui.keymap import TOGETHER, Keymap, show_key
+from rollgrid_tui.screens.alerts import AlertsScreen
 from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.run import RunScreen
+from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.widgets.rollout_grid import RolloutGrid
 from rollgrid_tui.widgets.runs_list import RunsList
+from rollgrid_tui.widgets.table import Table
 from rollgrid_tui.widgets.transcript import TranscriptView
 
 HOMES = {
@@ -21,6 +24,9 @@ HOMES = {
     "grid": RolloutGrid,
     "attempt": AttemptScreen,
     "transcript": TranscriptView,
+    "control": ControlScreen,
+    "alerts": AlertsScreen,
+    "list": Table,
 }
 
 EATEN = {"ctrl+b", "ctrl+s", "ctrl+a", "ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+left_square_bracket"}

@@ -34,6 +34,9 @@ SCOPES: Mapping[str, str] = {
     "grid": "Grid",
     "attempt": "Attempt",
     "transcript": "Transcript",
+    "control": "Control of the run",
+    "alerts": "Alerts",
+    "list": "List",
     "app": "Everywhere",
 }
 
@@ -68,15 +71,13 @@ ACTIONS: tuple[Action, ...] = (
         "Go to the other pane; opens it when it is hidden",
     ),
     Action(
-        "run.pause_or_resume",
-        "pause_or_resume",
-        ("space",),
-        "pause or resume",
-        "Pause the run, or let it go on",
-        hint="pause",
-        command="rollgrid pause RUN",
+        "run.retry",
+        "retry",
+        ("r",),
+        "retry attempt",
+        "Run this attempt once more",
+        command="rollgrid retry RUN TASK ATTEMPT",
     ),
-    Action("run.cancel", "cancel", ("x",), "cancel", "Cancel the run; asks once more", command="rollgrid cancel RUN"),
     Action("run.back", "back", ("escape", "backspace"), "back", "Back to the list of runs; first ends a filter"),
     # -- grid
     Action("grid.left", "move(0, -1)", ("left", "h"), "left", "The attempt before"),
@@ -144,6 +145,14 @@ ACTIONS: tuple[Action, ...] = (
         "Copy the answer to the clipboard, over SSH too",
         hint="copy",
     ),
+    Action(
+        "attempt.retry",
+        "retry",
+        ("r",),
+        "retry attempt",
+        "Run this attempt once more",
+        command="rollgrid retry RUN TASK ATTEMPT",
+    ),
     Action("attempt.back", "back", ("escape", "backspace"), "back", "Back to the grid", hint="back"),
     # -- transcript
     Action("transcript.up", "scroll(-1)", ("up", "k"), "up", "A line up"),
@@ -160,6 +169,49 @@ ACTIONS: tuple[Action, ...] = (
         "The next message, tool call or verdict",
     ),
     Action("transcript.previous_section", "section(-1)", ("left_parenthesis",), "previous section", "The one before"),
+    # -- alerts
+    Action(
+        "alerts.retry",
+        "retry",
+        ("r",),
+        "retry these",
+        "Run every attempt of this error again",
+        hint="retry these",
+        command="rollgrid retry RUN --signature TEXT",
+    ),
+    Action(
+        "alerts.switch_pane",
+        "switch_pane",
+        ("tab", "shift+tab"),
+        "other pane",
+        "Between the errors and what is said of one",
+    ),
+    Action("alerts.back", "back", ("escape", "backspace"), "back", "Back to where one came from", hint="back"),
+    # -- lists
+    Action("list.open", "open", ("enter",), "open", "What this line stands for", hint="open"),
+    Action("list.up", "cursor(-1)", ("up", "k"), "up", "The line above"),
+    Action("list.down", "cursor(1)", ("down", "j"), "down", "The line below"),
+    Action("list.page_up", "page(-1)", ("pageup", "ctrl+u"), "page up", "A page up"),
+    Action("list.page_down", "page(1)", ("pagedown", "ctrl+d"), "page down", "A page down"),
+    Action("list.top", "edge(-1)", ("home", "g"), "top", "The first line"),
+    Action("list.bottom", "edge(1)", ("end", "G"), "bottom", "The last line"),
+    # -- control, wherever a run is shown
+    Action(
+        "control.pause_or_resume",
+        "pause_or_resume",
+        ("space",),
+        "pause or resume",
+        "Pause the run, or let it go on; after a storm its attempts are run again",
+        hint="pause",
+        command="rollgrid pause RUN",
+    ),
+    Action(
+        "control.cancel", "cancel", ("x",), "cancel", "Cancel the run; asks once more", command="rollgrid cancel RUN"
+    ),
+    Action("control.slower", "concurrency(-1)", ("less_than_sign",), "slower", "Fewer attempts at once"),
+    Action("control.faster", "concurrency(1)", ("greater_than_sign",), "faster", "More attempts at once"),
+    Action("control.auto", "concurrency(0)", ("A",), "find the pace", "Let the run find out how many at once pass"),
+    Action("control.alerts", "alerts", ("a",), "alerts", "Errors by cause, and what to do about them", hint="alerts"),
     # -- everywhere
     Action("app.help", "help", ("question_mark", "f1"), "help", "Every key of this screen", hint="help"),
     Action("app.commands", "command_palette", ("colon", "ctrl+p"), "commands", "Reach every action by its name"),

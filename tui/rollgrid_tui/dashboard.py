@@ -17,10 +17,12 @@ from rollgrid_tui.glyphs import glyphs
 from rollgrid_tui.hangup import HangupWatch, terminal_files
 from rollgrid_tui.keymap import Keymap, bindings
 from rollgrid_tui.palette import ActionProvider
+from rollgrid_tui.screens.alerts import AlertsScreen
 from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.base import FeedScreen
 from rollgrid_tui.screens.help import HelpScreen
 from rollgrid_tui.screens.run import RunScreen
+from rollgrid_tui.screens.run_control import RunControl
 from rollgrid_tui.screens.runs import RunsScreen
 from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.plain_scrollbar import use_plain_scroll_bars
@@ -48,6 +50,8 @@ class Dashboard(App[None], inherit_bindings=False):
         self.first_run = run_id
         self.failure: Exception | None = None
         """What ended the application, when that was a fault of its own."""
+        self.control: RunControl | None = None
+        """Of the run that is followed."""
         self._hangup: HangupWatch | None = None
         for each in theme.THEMES.values():
             self.register_theme(each)
@@ -115,17 +119,30 @@ class Dashboard(App[None], inherit_bindings=False):
     # -- screens
 
     def open_run(self, run_id: str) -> None:
-        self.push_screen(RunScreen(run_id, self.feed.follow(run_id)))
+        view = self.feed.follow(run_id)
+        self.control = RunControl(view, self.feed, self.keymap)
+        self.push_screen(RunScreen(run_id, view))
 
     def open_runs(self) -> None:
         """Back to the list of runs, which is always below."""
         while len(self.screen_stack) > 2:
             self.pop_screen()
 
-    def open_attempt(self, task: int, attempt: int) -> None:
+    def open_attempt(self, task: int, attempt: int, take: int | None = None) -> None:
         view: RunView | None = self.feed.run
         if view is not None:
-            self.push_screen(AttemptScreen(view, task, attempt))
+            self.push_screen(AttemptScreen(view, task, attempt, take))
+
+    def open_alerts(self) -> None:
+        """The storm desk; back to it when an attempt was opened from it."""
+        view = self.feed.run
+        if view is None or isinstance(self.screen, AlertsScreen):
+            return
+        if any(isinstance(screen, AlertsScreen) for screen in self.screen_stack):
+            while not isinstance(self.screen, AlertsScreen):
+                self.pop_screen()
+        else:
+            self.push_screen(AlertsScreen(view))
 
     def close_attempt(self, task: int, attempt: int) -> None:
         """Back to the grid, with the cursor where the reading ended."""

@@ -10,9 +10,11 @@ from rollgrid_tui.actions import ACTIONS, BY_ID, SCOPES, in_scope
 
 TOGETHER: tuple[tuple[str, ...], ...] = (
     ("runs", "app"),
-    ("run", "grid", "app"),
-    ("run", "transcript", "app"),
-    ("attempt", "transcript", "app"),
+    ("run", "control", "grid", "app"),
+    ("run", "control", "transcript", "app"),
+    ("attempt", "control", "transcript", "app"),
+    ("alerts", "control", "list", "app"),
+    ("alerts", "control", "transcript", "app"),
 )
 """Scopes that are live at the same time, so that a key may have one meaning among them."""
 

@@ -66,7 +66,26 @@ def runs_log() -> FakeLog:
     )
 
 
+def storm_log() -> FakeLog:
+    log = live_log(storm="AuthenticationError 401: Incorrect API key provided", state="paused")
+    signature = "AuthenticationError 401: Incorrect API key provided"
+    text = "HTTP 401: Incorrect API key provided: sk-...x7. You can find your API key in your account."
+    log.write(
+        *(
+            attempt_row(task, 7, "error", status=401, error=text, error_signature=signature)._replace(
+                ended_at=NOW + task
+            )
+            for task in range(5)
+        ),
+        attempt_row(5, 3, "error", status=429, error="HTTP 429: slow down", error_signature="RateLimitError 429"),
+    )
+    return log
+
+
 SCREENS = {
+    "alerts_80x24": (storm_log(), "r4k9tz", (80, 24), ("a",), {}),
+    "alerts_200x50": (storm_log(), "r4k9tz", (200, 50), ("a", "j"), {"theme_name": "light"}),
+    "alerts_empty_80x24": (runs_log(), "k4t9zr", (80, 24), ("a",), {}),
     "run_80x24": (live_log(), "r4k9tz", (80, 24), (), {}),
     "run_120x36": (live_log(), "r4k9tz", (120, 36), ("l", "l"), {}),
     "run_200x60_light": (live_log(), "r4k9tz", (200, 60), ("l", "l"), {"theme_name": "light"}),

@@ -9,7 +9,8 @@ from textual.widget import Widget
 
 from rollgrid.store.rows import AttemptRow
 from rollgrid_tui.keymap import bindings
-from rollgrid_tui.screens.base import FeedScreen, StatusBar
+from rollgrid_tui.screens.base import StatusBar
+from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.state.attempt_view import attempt_blocks
 from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.bar import Bar
@@ -17,16 +18,16 @@ from rollgrid_tui.widgets.transcript import TranscriptView
 from rollgrid_tui.widgets.words import attempt_figures, cell_word, join, one_line, plain
 
 
-class AttemptScreen(FeedScreen):
+class AttemptScreen(ControlScreen):
     CSS_PATH = "attempt.tcss"
-    SCOPES = ("attempt", "transcript")
+    SCOPES = ("attempt", "transcript", "control")
     BINDINGS = bindings("attempt")
 
-    def __init__(self, view: RunView, task: int, attempt: int) -> None:
+    def __init__(self, view: RunView, task: int, attempt: int, take: int | None = None) -> None:
         super().__init__()
         self.view = view
         self.cell = (task, attempt)
-        self._take: int | None = None
+        self._take = take
         """A take that was asked for; None is the one that counts."""
         self._answer = ""
         self._shown_row: AttemptRow | None = None
@@ -58,6 +59,7 @@ class AttemptScreen(FeedScreen):
         self._load()
 
     def log_changed(self) -> None:
+        self.show_answers()
         row = self._row()
         if row is not self._shown_row or (row is not None and row.phase != "ended"):
             self.sync()
@@ -153,6 +155,9 @@ class AttemptScreen(FeedScreen):
         numbers = [each.take for each in takes]
         self._take = numbers[(numbers.index(row.take) - 1) % len(numbers)]
         self.sync()
+
+    def action_retry(self) -> None:
+        self.retry_attempt(*self.cell)
 
     def action_copy_answer(self) -> None:
         if not self._answer:

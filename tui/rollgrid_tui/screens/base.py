@@ -61,6 +61,9 @@ class FeedScreen(Screen[None]):
     SCOPES: ClassVar[tuple[str, ...]] = ()
     """The scopes of the actions that work here, innermost first."""
 
+    UNHINTED: ClassVar[frozenset[str]] = frozenset()
+    """Actions that the status bar passes over here."""
+
     @property
     def dashboard(self) -> "Dashboard":
         return cast("Dashboard", self.app)  # pyright: ignore[reportUnknownMemberType]
@@ -85,7 +88,11 @@ class FeedScreen(Screen[None]):
     def hints(self, room: int) -> Content:
         """Keys and words for the status bar, as many as `room` columns hold."""
         keymap = self.dashboard.keymap
-        actions = [action for action in in_scope(*self.SCOPES, "app") if action.hint and keymap.first(action.id)]
+        actions = [
+            action
+            for action in in_scope(*self.SCOPES, "app")
+            if action.hint and action.id not in self.UNHINTED and keymap.first(action.id)
+        ]
         parts: list[Content] = []
         used = 0
         # Help and quit close the list and always show.
@@ -113,6 +120,10 @@ class FeedScreen(Screen[None]):
 
     def storm_advice(self, run: "RunRow") -> Content:
         if run.effective_state == "paused":
-            key = self.dashboard.keymap.first("run.pause_or_resume")
-            return Content(f"paused: fix the cause, then {key} goes on ")
-        return Content("")
+            key = self.dashboard.keymap.first("control.pause_or_resume")
+            advice = f"paused: fix the cause, then {key} goes on "
+        else:
+            advice = ""
+        if "alerts" not in self.SCOPES and "control" in self.SCOPES:
+            advice += f"  {self.dashboard.keymap.first('control.alerts')} what to do "
+        return Content(advice)

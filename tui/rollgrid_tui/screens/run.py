@@ -11,8 +11,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from rollgrid_tui.keymap import bindings
-from rollgrid_tui.screens.base import FeedScreen, StatusBar
-from rollgrid_tui.screens.run_control import RunControl
+from rollgrid_tui.screens.base import StatusBar
+from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.state.run_view import Changes, RunView
 from rollgrid_tui.state.show import clock
 from rollgrid_tui.widgets.attempt_pane import AttemptPane
@@ -32,11 +32,10 @@ SETTLE_SECONDS = 0.06
 """A body is loaded once the cursor has rested this long, so that running over cells loads none."""
 
 
-class RunScreen(FeedScreen):
+class RunScreen(ControlScreen):
     CSS_PATH = "run.tcss"
-    SCOPES = ("grid", "run")
+    SCOPES = ("grid", "run", "control")
     BINDINGS = bindings("run")
-    control: RunControl
 
     def __init__(self, run_id: str, view: RunView) -> None:
         super().__init__()
@@ -46,7 +45,6 @@ class RunScreen(FeedScreen):
         self._tick_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        self.control = RunControl(self.view, self.dashboard.feed, self.dashboard.keymap)
         yield Bar(id="simulated", classes="banner")
         yield Bar(id="storm", classes="banner storm")
         yield Bar(id="title")
@@ -96,7 +94,7 @@ class RunScreen(FeedScreen):
         self._show_header()
         self._place_pane()
         self._show_attempt()
-        self.control.show_answers(self.dashboard.feed.commands, self.status)
+        self.show_answers()
         self._show_status()
         if self._tick_timer is not None:
             (self._tick_timer.resume if self.view.ticking else self._tick_timer.pause)()
@@ -248,21 +246,6 @@ class RunScreen(FeedScreen):
 
     # -- control
 
-    def action_pause_or_resume(self) -> None:
-        self._ask(self.control.pause_or_resume())
-
-    def action_cancel(self) -> None:
-        key = self.dashboard.keymap.first("run.cancel")
-        if self.control.refusal() or self.control.is_meant(self.dashboard.feed.clock(), self.status, key):
-            self._ask("cancel")
-
-    def _ask(self, command: str) -> None:
-        refusal = self.control.refusal()
-        if refusal is not None:
-            self.status.say(refusal)
-        else:
-            self._post(command)
-
-    @work
-    async def _post(self, command: str) -> None:
-        await self.control.post(command, self.status)
+    def action_retry(self) -> None:
+        if self.view.order:
+            self.retry_attempt(*self.grid.cursor)

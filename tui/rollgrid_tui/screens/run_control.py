@@ -1,13 +1,17 @@
 """What one can ask of a run's runner, and what it answers."""
 
 import sqlite3
+import time
 from collections.abc import Sequence
+from typing import Any
+
+from textual import work
 
 from rollgrid.errors import RollgridError
 from rollgrid.store.rows import CommandRow
 from rollgrid_tui.feed import Feed
-from rollgrid_tui.keymap import Keymap
-from rollgrid_tui.screens.base import StatusBar
+from rollgrid_tui.keymap import Keymap, bindings
+from rollgrid_tui.screens.base import FeedScreen, StatusBar
 from rollgrid_tui.state.run_view import IN_PROGRESS, RunView
 from rollgrid_tui.widgets.words import one_line
 
@@ -16,14 +20,19 @@ ASK_SECONDS = 6.0
 
 
 class RunControl:
-    """Posts commands through the log, and says in the status bar what became of them, whoever gave them."""
+    """Posts commands through the log, and says in the status bar what became of them, whoever gave them.
+
+    One for all screens of a run, so that an answer is told once, on the screen that is up.
+    """
 
     def __init__(self, view: RunView, feed: Feed, keymap: Keymap) -> None:
         self._view = view
         self._feed = feed
         self._keymap = keymap
         self._asked_at: float | None = None
-        self._answered: int | None = None
+        self._told: set[int] | None = None
+        self._wished: tuple[int, int] | None = None
+        """The concurrency that was there, and the one that was asked for since."""
 
     def pause_or_resume(self) -> str:
         """The command that a press of this key means now."""
@@ -39,6 +48,14 @@ class RunControl:
         status.say(f"{key} again cancels the run; what ended is kept", seconds=ASK_SECONDS)
         return False
 
+    def concurrency(self, step: int) -> int:
+        """A quarter more, or a fifth less, than runs at once now or was asked for a moment ago; never the same."""
+        now = self._view.run.concurrency if self._view.run is not None else 1
+        base = self._wished[1] if self._wished is not None and self._wished[0] == now else now
+        wish = max(1, base + max(1, base // 4) if step > 0 else base - max(1, base // 5))
+        self._wished = (now, wish)
+        return wish
+
     def refusal(self) -> str | None:
         """Why no command applies; None when one does."""
         run = self._view.run
@@ -48,22 +65,98 @@ class RunControl:
             return None
         if run.effective_state in {"dead", "interrupted"}:
             return f"no runner works on this run; rollgrid resume {one_line(run.run_id)} goes on with it"
+        if run.n_scored < run.n_planned:
+            return f"the run is {run.effective_state}; rollgrid resume {one_line(run.run_id)} runs what has no score"
         return f"the run is {run.effective_state}: there is nothing to control"
 
-    async def post(self, command: str, status: StatusBar) -> None:
+    async def post(self, command: str, args: dict[str, Any], status: StatusBar, words: str) -> None:
         try:
-            await self._feed.post(command)
+            await self._feed.post(command, args)
         except (RollgridError, sqlite3.Error, OSError) as error:
             status.say(one_line(str(error)), "$bad")
         else:
-            status.say(f"asked the runner to {command}", "$muted")
+            status.say(f"asked the runner to {words}", "$muted")
 
     def show_answers(self, commands: Sequence[CommandRow], status: StatusBar) -> None:
         """The newest answer since the last call; what was answered before the screen opened is old news."""
         answered = [row for row in commands if row.accepted is not None]
-        newest = answered[-1].command_id if answered else 0
-        if self._answered is not None and newest > self._answered:
-            row = answered[-1]
-            words = f"{one_line(row.answer or 'done', 120)}  ({one_line(row.command, 20)}, {one_line(row.author, 40)})"
-            status.say(words, "$muted" if row.accepted else "$warn")
-        self._answered = newest
+        fresh = [row for row in answered if self._told is not None and row.command_id not in self._told]
+        if fresh:
+            status.say(answer_line(fresh[-1]), "$muted" if fresh[-1].accepted else "$warn")
+        # Before the log is read there is nothing to tell news from.
+        if self._view.run is not None:
+            self._told = {row.command_id for row in answered}
+
+
+def answer_line(row: CommandRow) -> str:
+    """What was answered, to what, to whom and when: the time of day at which it was asked."""
+    answer = one_line(row.answer or "done", 120)
+    return f"{answer}  ({_asked(row)}, {one_line(row.author, 40)}, {_clock(row.at)})"
+
+
+def history(commands: Sequence[CommandRow], most: int = 20) -> list[str]:
+    """Commands of a run with who gave them, when, and what the runner said; the newest first."""
+    lines: list[str] = []
+    for row in reversed(commands[-most:]):
+        answer = "not answered yet" if row.accepted is None else one_line(row.answer or "done", 200)
+        refused = "refused: " if row.accepted is False else ""
+        lines.append(f"{_clock(row.at)}  {one_line(row.author, 40)}  {_asked(row)}: {refused}{answer}")
+    return lines
+
+
+def _asked(row: CommandRow) -> str:
+    args = " ".join(one_line(str(value), 40) for value in row.args.values())
+    return f"{one_line(row.command, 20)} {args}".strip()
+
+
+def _clock(at: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+class ControlScreen(FeedScreen):
+    """A screen of a run, from which the run can be steered."""
+
+    BINDINGS = bindings("control")
+
+    @property
+    def control(self) -> RunControl:
+        control = self.dashboard.control
+        if control is None:
+            raise RuntimeError("a screen of a run is open, and no run is followed")
+        return control
+
+    def show_answers(self) -> None:
+        self.control.show_answers(self.dashboard.feed.commands, self.status)
+
+    def action_pause_or_resume(self) -> None:
+        command = self.control.pause_or_resume()
+        self.ask(command, {}, command)
+
+    def action_cancel(self) -> None:
+        key = self.dashboard.keymap.first("control.cancel")
+        if self.control.refusal() or self.control.is_meant(self.dashboard.feed.clock(), self.status, key):
+            self.ask("cancel", {}, "cancel the run")
+
+    def action_concurrency(self, step: int) -> None:
+        if self.control.refusal() or step == 0:
+            self.ask("concurrency", {"limit": "auto"}, "find out how many attempts at once pass")
+        else:
+            limit = self.control.concurrency(step)
+            self.ask("concurrency", {"limit": limit}, f"have {limit} attempts at once")
+
+    def action_alerts(self) -> None:
+        self.dashboard.open_alerts()
+
+    def retry_attempt(self, task: int, attempt: int) -> None:
+        self.ask("retry", {"task": task, "attempt": attempt}, "run this attempt again")
+
+    def ask(self, command: str, args: dict[str, Any], words: str) -> None:
+        refusal = self.control.refusal()
+        if refusal is not None:
+            self.status.say(refusal)
+        else:
+            self._post(command, args, words)
+
+    @work
+    async def _post(self, command: str, args: dict[str, Any], words: str) -> None:
+        await self.control.post(command, args, self.status, words)

@@ -1,7 +1,7 @@
 """One run as the screens see it: the fold of its rows, with what changed since the screen last looked."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -238,6 +238,12 @@ class RunView:
             return [older[take] for take in sorted(older)]
         current = entry.takes.get(attempt)
         return [] if current is None else [current]
+
+    def all_takes(self) -> Iterator[AttemptRow]:
+        """Every take of every attempt, also those that no longer count."""
+        for task in self._tasks:
+            for attempt, row in task.takes.items():
+                yield from task.older[attempt].values() if attempt in task.older else (row,)
 
     def next_failure(self, task: int, attempt: int, step: int = 1) -> tuple[int, int] | None:
         """The failure after (or, with step -1, before) this cell in reading order, around the end if need be."""
