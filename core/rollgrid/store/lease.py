@@ -20,6 +20,10 @@ HEARTBEAT_SECONDS = 4.0
 COLUMNS = "run_id, token, pid, host, boot_id, pid_space, start_time, acquired_at, heartbeat_at"
 
 
+_let_go: set[str] = set()
+"""Tokens of leases that this process has given back, whether or not the log could be told."""
+
+
 class LeaseRow(NamedTuple):
     """Who holds a run. `start_time` and `boot_id` tell a process from a later one with the same pid."""
 
@@ -118,7 +122,12 @@ class Lease:
             held = await self.heartbeat()
 
     async def release(self) -> None:
-        """Give the run back. Nothing happens to a lease that another runner has taken over."""
+        """Give the run back. Nothing happens to a lease that another runner has taken over.
+
+        A log that cannot be written keeps the lease. This process then knows that it has let go of it, others see that
+        when the process ends.
+        """
+        _let_go.add(self.row.token)
         async with short_write(self.path) as connection:
             await connection.execute(
                 "DELETE FROM lease WHERE run_id = ? AND token = ?", (self.row.run_id, self.row.token)
@@ -132,7 +141,7 @@ async def acquire(path: Path, run_id: str) -> Lease:
         found = await connection.execute_fetchall(f"SELECT {COLUMNS} FROM lease WHERE run_id = ?", (run_id,))
         for held in found:
             holder = LeaseRow._make(held)
-            if is_alive(holder):
+            if holder.token not in _let_go and is_alive(holder):
                 raise RunError(
                     f"run {run_id} is being run by pid {holder.pid} on {holder.host}",
                     hint=f"`rollgrid watch {run_id}` shows it",
