@@ -138,11 +138,15 @@ class Record:
         """More text of the answer arrived."""
         if not piece:
             return
+        self.begins()
         run = self.run
-        if run.metrics.time_to_first_token is None and self._asked is not None:
-            run.metrics.time_to_first_token = time.perf_counter() - self._asked
         run.partial_text = piece if run.partial_text is None else run.partial_text + piece
         self.context.observer.on_text(run)
+
+    def begins(self) -> None:
+        """Something of the answer arrived: text, reasoning, a call."""
+        if self.run.metrics.time_to_first_token is None and self._asked is not None:
+            self.run.metrics.time_to_first_token = time.perf_counter() - self._asked
 
     def heard(self) -> None:
         """The answer is whole, and is or will be among the messages."""

@@ -184,7 +184,9 @@ def _settings(facts: Facts, prefix: str, settings: Any) -> None:
 def _follow(event: Any, record: Record) -> None:
     if event.type == "raw_response_event":
         kind = getattr(event.data, "type", "")
-        if kind in _TEXT:
+        if kind == "response.output_item.added":
+            record.begins()
+        elif kind in _TEXT:
             record.hears(event.data.delta)
         elif kind == "response.completed":
             response = event.data.response

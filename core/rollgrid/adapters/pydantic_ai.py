@@ -78,6 +78,7 @@ class PydanticAIAgent(ForeignAgent):
         async with node.stream(ctx) as events:
             async for event in events:
                 kind = getattr(event, "event_kind", "")
+                record.begins()
                 part: Any = getattr(event, "part" if kind == "part_start" else "delta", None)
                 if getattr(part, "part_kind", None) == "text":
                     record.hears(part.content or "")
