@@ -1,5 +1,6 @@
 """A run without a terminal: what goes to stdout, what to stderr, and what programs can read."""
 
+import csv
 import json
 import os
 import re
@@ -146,6 +147,25 @@ def test_a_baseline_is_saved_listed_shown_and_compared(shell: Shell, api: Server
     told = shell.json("run", "env.py", "-k", "2", "--baseline", "kept/marks.json", "--headless", "--json")
     assert told["diff"]["regressed"] == ["n0", "n1"]
     assert shell.run("diff", "kept/marks.json", "last").returncode == 1
+
+
+def test_a_run_is_exported_for_training_and_for_spreadsheets(shell: Shell, api: ServerProcess) -> None:
+    shell.variables["OPENAI_BASE_URL"] = api.url_for("p=0.5,seed=3")
+    shell.environment(tasks=3)
+    summary = shell.json("run", "env.py", "-k", "4", "--headless", "--json")["summary"]
+    passed = round(12 * summary["pass_rate"])
+    assert 0 < passed < 12
+    assert shell.run("export", "sft", "last", "sft.jsonl").returncode == 0
+    lines = (shell.folder / "sft.jsonl").read_text().splitlines()
+    assert [list(json.loads(line)) for line in lines] == [["messages"]] * passed
+    assert shell.run("export", "preferences", "last", "pairs.jsonl").returncode == 0
+    assert (shell.folder / "pairs.jsonl").read_text()
+    assert shell.run("export", "csv", "last", "all.csv").returncode == 0
+    with (shell.folder / "all.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["task"], row["attempt"]) for row in rows[:5]] == [*(("n0", str(n)) for n in range(1, 5)), ("n1", "1")]
+    assert sum(row["outcome"] == "pass" for row in rows) == passed
+    assert {row["metadata.split"] for row in rows} == {"odd", "even"}
 
 
 def test_nothing_a_run_writes_holds_the_key(shell: Shell) -> None:

@@ -9,7 +9,8 @@ from rollgrid.errors import RollgridError
 from rollgrid_tui.cli.common import CommandError, Settings, common_options, json_option
 
 SIMULATED = """\
-SIMULATED: the demo runs on made-up answers, no model is asked. {why}
+SIMULATED: the demo runs on made-up answers, no model is asked.
+Why: {why}
 For a real model: {how}"""
 
 
@@ -32,7 +33,7 @@ def demo_command(settings: Settings, k: int, yes: bool, simulated: bool, headles
     mode.check()
     missing = None if simulated else why_not_real(agreed=yes)
     if simulated or missing is not None:
-        why, how = missing or ("It was asked for.", "leave --simulated out.")
+        why, how = missing or ("it was asked for.", "leave --simulated out")
         click.echo(SIMULATED.format(why=why, how=how), err=True)
     from rollgrid.runner.machine import author
     from rollgrid.runner.request import RunRequest
@@ -57,12 +58,12 @@ def why_not_real(*, agreed: bool) -> tuple[str, str] | None:
     from rollgrid_tui.cli.model import offer_install
 
     if importlib.util.find_spec("xllamacpp") is None:
-        return ("The embedded model's runtime is not installed.", "pip install 'rollgrid[local]', then rollgrid demo")
+        return ("the embedded model's runtime is not installed.", "pip install 'rollgrid[local]', then rollgrid demo")
     try:
         there = offer_install(DEFAULT_MODEL, agreed=agreed)
     except RollgridError as error:
-        return (f"The weights could not be had: {error.message}.", error.hint or "rollgrid model install")
-    return None if there else ("The embedded model's weights are not installed.", "rollgrid model install")
+        return (f"the weights could not be had: {error.message}.", error.hint or "rollgrid model install")
+    return None if there else ("the embedded model's weights are not installed.", "rollgrid model install")
 
 
 def demo_environment() -> Path:

@@ -53,6 +53,20 @@ def preferences_command(settings: Settings, run: str, file: Path, as_json: bool)
     _tell(report, file, as_json=as_json)
 
 
+@export_command.command("csv", epilog="Example: rollgrid export csv last attempts.csv")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@common_options()
+@click.pass_obj
+def csv_command(settings: Settings, run: str, file: Path) -> None:
+    """Write one row an attempt, with outcome, reason, error, time, tokens and cost; no prompt and no answer."""
+    from rollgrid_tui.cli.gate import write_file
+    from rollgrid_tui.cli.table_file import csv_bytes
+
+    write_file(file, csv_bytes(_load(settings, run)))
+    emit(f"Wrote {file}")
+
+
 @export_command.command("html", epilog="Example: rollgrid export html last report.html --baseline baselines/marks.json")
 @click.argument("run")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))

