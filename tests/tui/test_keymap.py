@@ -10,6 +10,7 @@ from rollgrid_tui.dashboard import Dashboard
 from rollgrid_tui.keymap import TOGETHER, Keymap, show_key
 from rollgrid_tui.screens.alerts import AlertsScreen
 from rollgrid_tui.screens.attempt import AttemptScreen
+from rollgrid_tui.screens.contrast import ContrastScreen
 from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.widgets.rollout_grid import RolloutGrid
@@ -25,6 +26,7 @@ HOMES = {
     "attempt": AttemptScreen,
     "transcript": TranscriptView,
     "control": ControlScreen,
+    "contrast": ContrastScreen,
     "alerts": AlertsScreen,
     "list": Table,
 }

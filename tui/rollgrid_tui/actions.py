@@ -34,6 +34,7 @@ SCOPES: Mapping[str, str] = {
     "grid": "Grid",
     "attempt": "Attempt",
     "transcript": "Transcript",
+    "contrast": "Contrast",
     "control": "Control of the run",
     "alerts": "Alerts",
     "list": "List",
@@ -153,6 +154,14 @@ ACTIONS: tuple[Action, ...] = (
         "Run this attempt once more",
         command="rollgrid retry RUN TASK ATTEMPT",
     ),
+    Action(
+        "attempt.contrast",
+        "contrast",
+        ("c",),
+        "contrast",
+        "This attempt beside one of the task with the opposite outcome",
+        hint="contrast",
+    ),
     Action("attempt.back", "back", ("escape", "backspace"), "back", "Back to the grid", hint="back"),
     # -- transcript
     Action("transcript.up", "scroll(-1)", ("up", "k"), "up", "A line up"),
@@ -169,6 +178,27 @@ ACTIONS: tuple[Action, ...] = (
         "The next message, tool call or verdict",
     ),
     Action("transcript.previous_section", "section(-1)", ("left_parenthesis",), "previous section", "The one before"),
+    # -- contrast
+    Action(
+        "contrast.next", "difference(1)", ("n",), "next difference", "The next step that differs", hint="difference"
+    ),
+    Action("contrast.previous", "difference(-1)", ("N",), "previous difference", "The differing step before"),
+    Action(
+        "contrast.other",
+        "other(1)",
+        ("right_square_bracket", "l", "right"),
+        "other attempt",
+        "Compare with the next attempt of the opposite outcome",
+        hint="other attempt",
+    ),
+    Action(
+        "contrast.other_back",
+        "other(-1)",
+        ("left_square_bracket", "h", "left"),
+        "attempt before",
+        "With the one before",
+    ),
+    Action("contrast.back", "back", ("escape", "backspace"), "back", "Back to the attempt", hint="back"),
     # -- alerts
     Action(
         "alerts.retry",

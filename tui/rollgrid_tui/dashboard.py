@@ -20,6 +20,7 @@ from rollgrid_tui.palette import ActionProvider
 from rollgrid_tui.screens.alerts import AlertsScreen
 from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.base import FeedScreen
+from rollgrid_tui.screens.contrast import ContrastScreen
 from rollgrid_tui.screens.help import HelpScreen
 from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.screens.run_control import RunControl
@@ -132,6 +133,10 @@ class Dashboard(App[None], inherit_bindings=False):
         view: RunView | None = self.feed.run
         if view is not None:
             self.push_screen(AttemptScreen(view, task, attempt, take))
+
+    def open_contrast(self, task: int, attempt: int) -> None:
+        if self.feed.run is not None:
+            self.push_screen(ContrastScreen(self.feed.run, task, attempt))
 
     def open_alerts(self) -> None:
         """The storm desk; back to it when an attempt was opened from it."""

@@ -13,6 +13,7 @@ TOGETHER: tuple[tuple[str, ...], ...] = (
     ("run", "control", "grid", "app"),
     ("run", "control", "transcript", "app"),
     ("attempt", "control", "transcript", "app"),
+    ("contrast", "control", "transcript", "app"),
     ("alerts", "control", "list", "app"),
     ("alerts", "control", "transcript", "app"),
 )

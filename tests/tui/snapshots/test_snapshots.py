@@ -83,6 +83,8 @@ def storm_log() -> FakeLog:
 
 
 SCREENS = {
+    "contrast_80x24": (live_log(), "r4k9tz", (80, 24), ("n", "enter", "c"), {}),
+    "contrast_200x50": (live_log(), "r4k9tz", (200, 50), ("n", "enter", "c"), {"theme_name": "light"}),
     "alerts_80x24": (storm_log(), "r4k9tz", (80, 24), ("a",), {}),
     "alerts_200x50": (storm_log(), "r4k9tz", (200, 50), ("a", "j"), {"theme_name": "light"}),
     "alerts_empty_80x24": (runs_log(), "k4t9zr", (80, 24), ("a",), {}),

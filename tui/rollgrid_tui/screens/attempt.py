@@ -159,6 +159,9 @@ class AttemptScreen(ControlScreen):
     def action_retry(self) -> None:
         self.retry_attempt(*self.cell)
 
+    def action_contrast(self) -> None:
+        self.dashboard.open_contrast(*self.cell)
+
     def action_copy_answer(self) -> None:
         if not self._answer:
             self.status.say("there is no answer to copy", "$muted", 3)
