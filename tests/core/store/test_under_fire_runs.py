@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path: Path) -> Generator[Path, None, None]:
     if not can_mount():
         pytest.skip("only root may mount a small disk")
     try:
@@ -122,7 +122,7 @@ class Run:
 
 
 @asynccontextmanager
-async def running(log: Path, agent: Gate, **options: Any) -> AsyncIterator[Run]:
+async def running(log: Path, agent: Gate, **options: Any) -> AsyncGenerator[Run, None]:
     run = Run(log, agent, **options)
     try:
         async with asyncio.timeout(60):
@@ -138,7 +138,7 @@ async def running(log: Path, agent: Gate, **options: Any) -> AsyncIterator[Run]:
 
 
 @contextlib.contextmanager
-def locked(log: Path) -> Iterator[None]:
+def locked(log: Path) -> Generator[None, None, None]:
     """Another process's transaction keeps everybody from writing."""
     with contextlib.closing(sqlite3.connect(log, isolation_level=None, timeout=30)) as other:
         other.execute("BEGIN IMMEDIATE")
