@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING
 
 from rollgrid._lazy import lazy_exports
 
+# Not lazy: its module has the same name, and whoever imports that module first would put it in the function's place.
+from rollgrid.analysis.wilson import Interval, wilson
+
 if TYPE_CHECKING:
     from rollgrid.analysis.comparison import Comparison, TaskComparison, Verdict, compare
     from rollgrid.analysis.estimators import RunStatistics, TaskStatistics, statistics
     from rollgrid.analysis.gate import GateDecision, GateRules, Outcome, decide
     from rollgrid.analysis.many import ManyComparison, compare_many
-    from rollgrid.analysis.wilson import Interval, wilson
 
 __all__ = [
     "Comparison",
@@ -34,7 +36,6 @@ _HOMES = {
     "rollgrid.analysis.estimators": ("RunStatistics", "TaskStatistics", "statistics"),
     "rollgrid.analysis.gate": ("GateDecision", "GateRules", "Outcome", "decide"),
     "rollgrid.analysis.many": ("ManyComparison", "compare_many"),
-    "rollgrid.analysis.wilson": ("Interval", "wilson"),
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, {name: home for home, names in _HOMES.items() for name in names})

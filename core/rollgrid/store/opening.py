@@ -97,6 +97,8 @@ def _version_of(path: Path) -> int | None:
     """The format of the log at `path`, None for an empty file. Changes nothing."""
     try:
         with contextlib.closing(connect(path, "ro")) as connection:
+            # One snapshot for all three: another process may be making the tables at this moment.
+            connection.execute("BEGIN")
             application = _pragma(connection, "application_id")
             version = _pragma(connection, "user_version")
             empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
