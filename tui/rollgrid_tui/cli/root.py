@@ -13,7 +13,6 @@ import click
 
 from rollgrid._version import __version__
 from rollgrid.errors import RollgridError
-from rollgrid.masking import guard_output
 from rollgrid_tui.cli.common import Settings, common_options, one_line
 
 EXIT_USAGE = 2
@@ -80,7 +79,7 @@ class LazyGroup(click.Group):
     epilog="Example: rollgrid run evals/arithmetic.py -k 8",
 )
 @click.version_option(__version__, prog_name="rollgrid", message="%(prog)s %(version)s")
-@common_options(draws=True)
+@common_options(ascii_too=True)
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Evaluate AI agents: run every task K times, watch the grid, keep the evidence.
@@ -97,7 +96,6 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_a_character(stream)
-    guard_output()
     settings = Settings()
     code = run_cli(argv, settings)
     if code == EXIT_INTERRUPTED and not settings.debug:
