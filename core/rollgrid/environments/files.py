@@ -9,17 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["atomic_file", "json_bytes"]
+from rollgrid.masking import look_at_the_environment, mask_json
+
+__all__ = ["MaskedFile", "atomic_file", "json_bytes"]
 
 
 @contextmanager
-def atomic_file(path: str | Path) -> Generator[BinaryIO, None, None]:
+def atomic_file(path: str | Path) -> Generator["MaskedFile", None, None]:
     """A file that takes the place of `path` when the block ends well, readable by its owner only.
 
     It is written beside `path`, brought to the disk, and then renamed, so whatever fails on the way (a full disk, a
     value that cannot be written, a kill) leaves the old file whole. A symbolic link stays one and its target is
-    replaced.
+    replaced. Secrets are masked in what is written.
     """
+    look_at_the_environment()
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file in it")
@@ -30,7 +33,7 @@ def atomic_file(path: str | Path) -> Generator[BinaryIO, None, None]:
         raise FileNotFoundError(f"the folder of {path} does not exist; make it first") from error
     try:
         with os.fdopen(descriptor, "wb", buffering=1 << 18) as file:
-            yield file
+            yield MaskedFile(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)
@@ -49,6 +52,17 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class MaskedFile:
+    """A file that takes text in UTF-8 and lets no secret through that stands within one write."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        self._file.write(mask_json(data))
+        return len(data)
 
 
 _LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\u0085\u2028\u2029"}

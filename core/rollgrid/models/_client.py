@@ -6,6 +6,7 @@ the loop finalises does that, whoever runs the loop and however it ends.
 """
 
 import asyncio
+import inspect
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from rollgrid.errors import ModelError
+from rollgrid.masking import remember
 from rollgrid.models import _errors
 
 if TYPE_CHECKING:
@@ -56,10 +58,23 @@ class Endpoint:
             raise _errors.bad_address(self.effective_url)
         key = self.api_key or os.environ.get("OPENAI_API_KEY")
         if key:
-            return key
+            return _remembering(key) if callable(key) else key
         if urlsplit(self.effective_url).hostname == urlsplit(OPENAI_URL).hostname:
             raise _errors.missing_key()
         return PLACEHOLDER_KEY
+
+
+def _remembering(provider: Callable[[], Any]) -> Callable[[], Any]:
+    """A provider of keys whose keys do not get into what is written."""
+
+    async def provide() -> Any:
+        key = provider()
+        if inspect.isawaitable(key):
+            key = await key
+        remember(key)
+        return key
+
+    return provide
 
 
 def public_url(url: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from rollgrid.masking import remember, remember_address, remember_headers, remember_holder
 from rollgrid.models import _chat, _errors, _responses
 from rollgrid.models._client import Endpoint, as_items, close_clients, public_url, shared_client
 from rollgrid.models._wire import post, post_streaming
@@ -71,6 +72,11 @@ class _OpenAIModel(Model):
     def __post_init__(self) -> None:
         if self.retry is None and self.max_retries is not None:
             self.retry = RetryPolicy(max_retries=self.max_retries)
+        remember(self.api_key)
+        remember_address(self.base_url)
+        for given in (self.default_headers, self.default_query, self.extra_headers, self.extra_query):
+            remember_headers(given)
+        remember_holder(self.client)
 
     def __repr__(self) -> str:
         set_ones = [f"{name}={value!r}" for name in self._shaping if (value := getattr(self, name)) is not None]

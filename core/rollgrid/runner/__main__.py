@@ -8,12 +8,14 @@ from typing import Any
 import orjson
 
 from rollgrid.errors import RollgridError
+from rollgrid.masking import guard_output, mask
 from rollgrid.runner.execute import execute
 from rollgrid.runner.request import RunRequest
 from rollgrid.runner.spawn import HANDSHAKE_FD
 
 
 def main() -> int:
+    guard_output()
     answer = _Answer(int(os.environ.pop(HANDSHAKE_FD)))
     request = RunRequest.from_json(sys.stdin.buffer.read())
     try:
@@ -30,7 +32,7 @@ def main() -> int:
         print(f"rollgrid: {error.message}", file=sys.stderr)
         return error.exit_code
     except BaseException as error:
-        answer.send({"error": f"the runner failed: {type(error).__name__}: {error}"})
+        answer.send({"error": mask(f"the runner failed: {type(error).__name__}: {error}")})
         raise
     return outcome.exit_code
 

@@ -11,6 +11,7 @@ from rollgrid.agent.context import RunContext
 from rollgrid.agent.run import Metrics, RunOutput, RunStatus
 from rollgrid.environments.attempt import AttemptResult, StopReason
 from rollgrid.errors import ModelError
+from rollgrid.masking import mask
 from rollgrid.scorer.base import Score, Scorer
 
 GRACE_SECONDS = 2.0
@@ -161,12 +162,12 @@ def result_of(progress: Progress, elapsed: float) -> AttemptResult:
             status = _status_of(error)
     elif progress.score_error is not None:
         error_type = type(progress.score_error).__name__
-        text = f"scorer: {error_type}: {progress.score_error}"
+        text = f"scorer: {error_type}: {_message(progress.score_error)}"
         if run.problem is not None:
             text += f" (the answer was {run.problem})"
     elif stop is StopReason.error:
         error_type = "AgentError"
-        text = run.problem_detail or run.get_content_as_string() or "the agent reported an error"
+        text = mask(run.problem_detail or run.get_content_as_string() or "the agent reported an error")
     score = progress.score
     if score is None and text is None and stop is StopReason.completed:
         error_type, text = "TypeError", "scorer: TypeError: the scorer returned no score"
@@ -190,14 +191,18 @@ def _status_of(error: BaseException) -> int | None:
 
 def describe(error: BaseException) -> str:
     """An exception in one line. A message that cannot be made (a broken `__str__`) gives the type alone."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - the user's exception class may itself be broken
-        text = ""
-    name = type(error).__name__
+    name, text = type(error).__name__, _message(error)
     if isinstance(error, ModelError):
         return text
     return f"{name}: {text}" if text else name
+
+
+def _message(error: BaseException) -> str:
+    """What it says, without secrets: a key may well stand in an exception of the user's own code."""
+    try:
+        return mask(str(error))
+    except Exception:  # noqa: BLE001 - the user's exception class may itself be broken
+        return ""
 
 
 async def _stop(

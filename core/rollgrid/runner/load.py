@@ -12,6 +12,7 @@ from types import ModuleType
 
 from rollgrid.environments.environment import Environment
 from rollgrid.errors import EnvironmentLoadError
+from rollgrid.masking import mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _user_error(ref: str, error: BaseException, folder: Path) -> EnvironmentLoad
         what = f"{type(error).__name__}: {error}"
     shown = f" in `{line}`" if line else ""
     return EnvironmentLoadError(
-        f"{where}: {_one_line(what)}{shown}", "fix the file, or run with --debug for the traceback"
+        mask(f"{where}: {_one_line(what)}{shown}"), "fix the file, or run with --debug for the traceback"
     )
 
 

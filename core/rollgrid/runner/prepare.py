@@ -10,6 +10,7 @@ from rollgrid.environments.attempt import AttemptResult
 from rollgrid.environments.environment import Environment, resolve_tasks
 from rollgrid.environments.fingerprint import fingerprint_run
 from rollgrid.environments.task import Task
+from rollgrid.masking import look_at_the_environment, part_of, remember_holder
 from rollgrid.models.base import Model
 from rollgrid.runner.attempt import RunAgent
 from rollgrid.runner.budget import Limits, Spent
@@ -134,6 +135,7 @@ def prepare_run(
         raise ValueError(f"k must be at least 1, got {k}")
     chosen = resolve_tasks(env, tasks)
     agent = resolve_agent(env.agent)
+    _learn_secrets(agent)
     if model is not None and not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"model must be a model instance, got {type(model).__name__}")
     prints = fingerprint_run(env, model=model, source=agent)
@@ -151,3 +153,11 @@ def prepare_run(
         slots=all_slots(len(chosen), k),
         seed=seed,
     )
+
+
+def _learn_secrets(agent: AgentSource) -> None:
+    """From now on nothing of the user's code is imported that could bring further ones."""
+    look_at_the_environment()
+    subject = agent.subject
+    model = part_of(subject, "model")
+    remember_holder(subject, model, part_of(subject, "client"), part_of(model, "client"), part_of(model, "_client"))

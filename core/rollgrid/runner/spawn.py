@@ -11,6 +11,7 @@ import orjson
 
 from rollgrid.errors import RunError
 from rollgrid.runner.request import RunRequest
+from rollgrid.store.opening import make_folder
 
 HANDSHAKE_FD = "ROLLGRID_HANDSHAKE_FD"
 
@@ -29,7 +30,7 @@ def start_runner(request: RunRequest) -> str:
     """
     out = output_path(request.log, request.run_id)
     try:
-        out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(out.parent)
         handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError as error:
         raise RunError(

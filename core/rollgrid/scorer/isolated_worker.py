@@ -16,6 +16,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from rollgrid.masking import guard_output
+
 HEADER = struct.Struct("!Q")
 IN_WORKER = "ROLLGRID_IN_SCORER"
 """Set in a process like this one, so that a script which runs rollouts when it is imported can be told."""
@@ -25,6 +27,7 @@ def main() -> None:
     # What the user's code prints must not get between the frames.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    guard_output()
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(sys.stdin.buffer, requests), daemon=True).start()
     module, name, file = pickle.loads(requests.get())

@@ -19,6 +19,8 @@ from typing import Any, cast
 
 import orjson
 
+from rollgrid.masking import mask_json
+
 _PLAIN_TAG = 1
 _EXACT_TAG = 2
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_STRICT_INTEGER
@@ -30,6 +32,7 @@ _CUT = "<nested too deeply>"
 def encode(value: Any) -> bytes:
     """A body: one byte that says how to read it, then the zlib-compressed JSON."""
     data, exact = _dump(value)
+    data = mask_json(data)
     return bytes((_EXACT_TAG if exact else _PLAIN_TAG,)) + zlib.compress(data, 1)
 
 
@@ -47,8 +50,15 @@ def decode(data: bytes) -> Any:
 
 def to_text(value: Any, *, finite: bool = False) -> str:
     """JSON text that SQLite can store, whatever strings are in `value`. `finite`: it is known to hold no NaN."""
+    return masked_text(value, finite=finite)[0]
+
+
+def masked_text(value: Any, *, finite: bool = False) -> tuple[str, bool]:
+    """`to_text`, and whether a secret was taken out of it."""
     data, exact = _dump(value, finite)
-    return " " + data.decode("ascii") if exact else data.decode()
+    masked = mask_json(data)
+    text = " " + masked.decode("ascii") if exact else masked.decode()
+    return text, masked is not data
 
 
 def from_text(text: str) -> Any:

@@ -56,11 +56,17 @@ class Link:
         if what is not None:
             raise FilesChanged(what)
 
-    async def mend(self, what: str) -> str | None:
-        """Put right what `check` found; says in a few words what was done, None when nothing can be done.
+    async def mend(self, what: str) -> tuple[str | None, str]:
+        """Put right what `check` found; says in a few words what was done, or None and why it cannot be done now.
 
         All that was committed is still there for this connection, in files that have no name any more.
         """
+        try:
+            return await self._mend(what), ""
+        except (sqlite3.Error, OSError) as error:
+            return None, f" ({error})"
+
+    async def _mend(self, what: str) -> str | None:
         if what == REMOVED:
             return await self._write_anew()
         if what == REPLACED:

@@ -13,7 +13,7 @@ import aiosqlite
 from rollgrid.errors import LogError
 from rollgrid.store import ids, tables
 from rollgrid.store.awaited import Awaited
-from rollgrid.store.codec import encode, is_exact, to_text
+from rollgrid.store.codec import encode, from_text, is_exact, masked_text
 from rollgrid.store.commands import pending_commands
 from rollgrid.store.events import Event, RunCreated, TaskInfo
 from rollgrid.store.link import FilesChanged, Link
@@ -109,8 +109,11 @@ class LogWriter:
             data = {**data, "tasks": [{"id": task.id, "metadata": task.metadata} for task in event.tasks]}
         # Events refuse NaN in fields of their own; only what users put into them can hold one.
         free = type(event) is RunCreated or data.get("detail") is not None
-        text = to_text(data, finite=not free)
-        self._buffer.append(Unsaved(event, text, body, bindable(data) if is_exact(text) else data))
+        text, masked = masked_text(data, finite=not free)
+        if masked or is_exact(text):
+            # The rows must hold what the text does, also when that was read back.
+            data = bindable(from_text(text))
+        self._buffer.append(Unsaved(event, text, body, data))
         self._appended += 1
         self._wake.set()
         self._some.set()
@@ -232,16 +235,12 @@ class LogWriter:
         return True
 
     async def _mend(self, found: FilesChanged) -> bool:
-        why = ""
-        try:
-            done = await self._link.mend(found.what)
-        except (sqlite3.Error, OSError) as error:
-            done, why = None, f" ({error})"
+        done, why = await self._link.mend(found.what)
         if done is None:
             self.fault = f"the log {self.path} cannot be written: {found}{why}"
-            return False
-        self.mended.append(f"the log {self.path}: {done}")
-        return True
+        else:
+            self.mended.append(f"the log {self.path}: {done}")
+        return done is not None
 
     async def _settle(self) -> None:
         """After a write that failed or was cancelled half way: undo it, or find that it was committed after all."""

@@ -13,6 +13,7 @@ import click
 
 from rollgrid._version import __version__
 from rollgrid.errors import RollgridError
+from rollgrid.masking import guard_output
 from rollgrid_tui.cli.common import Settings, common_options, one_line
 
 EXIT_USAGE = 2
@@ -96,6 +97,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_a_character(stream)
+    guard_output()
     settings = Settings()
     code = run_cli(argv, settings)
     if code == EXIT_INTERRUPTED and not settings.debug:
