@@ -89,8 +89,8 @@ def remember_holder(*holders: object) -> None:
 
 def part_of(holder: object, name: str) -> object:
     """An attribute that is stored in the object itself, else None."""
-    stored: Any = getattr(holder, "__dict__", None)
-    return stored.get(name) if isinstance(stored, dict) else None
+    stored: Mapping[str, object] = getattr(holder, "__dict__", {})
+    return stored.get(name)
 
 
 def look_at_the_environment(environ: Mapping[str, str] = os.environ) -> None:
