@@ -232,6 +232,19 @@ class ForeignAgent(ABC):
         return list(facts.known.values())
 
     @property
+    def model(self) -> Any:
+        """The library's own model. It is looked at for the key that must not get into the log."""
+        return getattr(self.agent, "model", None)
+
+    @property
+    def client(self) -> Any:
+        """The API client of its model, where it is known; looked at for the same reason."""
+        try:
+            return next(iter(self._clients()), None)
+        except Exception:  # noqa: BLE001 - a client that cannot be made (no key, say) has no key to tell
+            return None
+
+    @property
     def model_id(self) -> str | None:
         """The model's name, for people. None when it cannot be told."""
         try:

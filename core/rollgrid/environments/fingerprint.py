@@ -206,7 +206,7 @@ def _prompt(subject: Any) -> Any:
         return method()
     raise FingerprintError(
         f"what shapes the prompt of {_class_name(subject)} is not known; give the agent a method prompt_fields() that "
-        "returns its instructions and the like as JSON values (for an async function: an attribute of that name)"
+        "returns its instructions and the like as JSON values (for a function: put it into a FunctionAgent)"
     )
 
 

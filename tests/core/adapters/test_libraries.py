@@ -267,3 +267,10 @@ def test_fingerprints_can_be_asked_for_on_a_running_loop(library):
         return prints(make_agent(library, NOWHERE, output=Answer)).env
 
     assert asyncio.run(ask()) == prints(make_agent(library, NOWHERE, output=Answer)).env
+
+
+@libraries
+def test_the_key_can_be_found_where_keys_are_looked_for_that_must_not_get_into_the_log(library):
+    adapter = ADAPTERS[library](make_agent(library, NOWHERE, key="sk-of-this-agent-alone"))
+    holders = (adapter, adapter.model, adapter.client, getattr(adapter.model, "client", None))
+    assert "sk-of-this-agent-alone" in {getattr(holder, "api_key", None) for holder in holders}
