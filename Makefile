@@ -5,7 +5,10 @@ BIN := .venv/bin
 JOBS ?= 2
 PYTEST := -m pytest -q -n $(JOBS)
 
-.PHONY: help demo test check lint compat matrix bench clean
+MINUTES ?= 10
+SEED ?=
+
+.PHONY: help demo test check lint compat matrix bench soak clean
 
 help:
 	@echo "make demo    install what is missing and watch the sample environment on a real model (HEADLESS=1: as text)"
@@ -13,6 +16,7 @@ help:
 	@echo "make compat  the tests that need pydantic-ai, openai-agents and agno, which make test leaves out"
 	@echo "make check   format, lint, types, imports, and the suite on every interpreter and on the lowest versions"
 	@echo "make bench   what an attempt costs, as ratios to a bare loop; how often the stated intervals hold the truth"
+	@echo "make soak    kills, faults and outages at random moments (MINUTES=10; SEED=... repeats one)"
 	@echo "make clean   remove the environments and caches"
 
 demo:
@@ -45,6 +49,10 @@ bench:
 	@.ci/venv .venv test
 	@$(BIN)/python tests/bench/cpu_per_attempt.py
 	@$(BIN)/python tests/bench/simulation/coverage.py
+
+soak:
+	@.ci/venv .venv test
+	@CHAOS_SECONDS=$$(($(MINUTES) * 60)) $(if $(SEED),CHAOS_SEED=$(SEED)) $(BIN)/python -m pytest -q -s tests/chaos/test_chaos.py
 
 clean:
 	rm -rf .venv .venv-* dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
