@@ -290,9 +290,10 @@ async def _prices(prepared: Prepared, options: SessionOptions) -> PriceList | No
     if options.limits.max_cost is not None and prices is not None:
         await prices.ready()
     if options.limits.max_cost is not None and (prices is None or model is None or not is_priced(prices, model)):
-        what = "the agent does not tell its model" if model is None else _unpriced(model)
+        if model is None:
+            raise RunError("the cost cannot be limited: the agent asks its model by itself", "limit tokens or time")
         raise RunError(
-            f"the cost cannot be limited: {what}", "limit tokens or time, or give a price with --price IN/OUT"
+            f"the cost cannot be limited: {_unpriced(model)}", "limit tokens or time, or give a price with --price IN/OUT"
         )
     return prices
 
