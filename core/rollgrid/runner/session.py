@@ -292,9 +292,8 @@ async def _prices(prepared: Prepared, options: SessionOptions) -> PriceList | No
     if options.limits.max_cost is not None and (prices is None or model is None or not is_priced(prices, model)):
         if model is None:
             raise RunError("the cost cannot be limited: the agent asks its model by itself", "limit tokens or time")
-        raise RunError(
-            f"the cost cannot be limited: {_unpriced(model)}", "limit tokens or time, or give a price with --price IN/OUT"
-        )
+        hint = "limit tokens or time, or give a price with --price IN/OUT"
+        raise RunError(f"the cost cannot be limited: {_unpriced(model)}", hint)
     return prices
 
 
