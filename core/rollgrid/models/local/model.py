@@ -58,6 +58,8 @@ class LocalModel(Model):
 
     provider: ClassVar[str] = "local"
     kind: ClassVar[ModelKind] = "local"
+    prefers_task_order: ClassVar[bool] = True
+    """One task's attempts run close together, while its prompt is in the server's one slot."""
     max_concurrency: ClassVar[int] = 1
     """Attempts in flight that make sense: a second one only waits for the first, and no run gets shorter by it."""
 
