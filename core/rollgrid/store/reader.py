@@ -114,9 +114,9 @@ class LogReader:
                 raise RunError(f"the log {self.path} has no run yet", hint="`rollgrid run ENV` makes one")
             return str(rows[0][0])
         rows = await self._all(
-            "SELECT run_id FROM run WHERE substr(run_id, 1, length(?1)) = ?1 "
-            " ORDER BY run_id = ?1 DESC, created_seq DESC LIMIT 4",
-            text,
+            "SELECT run_id FROM run WHERE substr(run_id, 1, length(?)) = ? "
+            "ORDER BY run_id = ? DESC, created_seq DESC LIMIT 4",
+            *(text, text, text),
         )
         found = [str(row[0]) for row in rows]
         if not text or not found:

@@ -39,8 +39,8 @@ DROP_LIVE = "DELETE FROM live WHERE run_id = ? AND task = ? AND attempt = ? AND 
 # A snapshot that arrives after its attempt has ended would never be taken away again.
 PUT_LIVE = """
 REPLACE INTO live (run_id, task, attempt, take, data)
-SELECT run_id, task, attempt, take, ?5 FROM attempt
-WHERE run_id = ?1 AND task = ?2 AND attempt = ?3 AND take = ?4 AND ended_seq IS NULL AND superseded IS NULL
+SELECT run_id, task, attempt, take, ? FROM attempt
+WHERE run_id = ? AND task = ? AND attempt = ? AND take = ? AND ended_seq IS NULL AND superseded IS NULL
 """
 
 

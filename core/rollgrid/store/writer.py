@@ -185,8 +185,8 @@ class LogWriter:
         async with self._lock:
             while True:
                 run_id = ids.new_run_id()
-                taken = "SELECT 1 FROM run WHERE run_id = ?1 UNION ALL SELECT 1 FROM lease WHERE run_id = ?1"
-                if not await self._connection.execute_fetchall(taken, (run_id,)):
+                taken = "SELECT 1 FROM run WHERE run_id = ? UNION ALL SELECT 1 FROM lease WHERE run_id = ?"
+                if not await self._connection.execute_fetchall(taken, (run_id, run_id)):
                     return run_id
 
     async def _flush_now_and_then(self) -> None:
@@ -280,7 +280,7 @@ class LogWriter:
                 await connection.executemany(statement, rows)
             self._committing = (first + len(batch) - 1, len(batch))
         if live:
-            await connection.executemany(tables.PUT_LIVE, [(*key, data) for key, data in live.items()])
+            await connection.executemany(tables.PUT_LIVE, [(data, *key) for key, data in live.items()])
         await connection.commit()
         self._committing = None
         self._drop(len(batch))
