@@ -43,9 +43,19 @@ async def dashboard(
     keymap: Keymap | None = None,
     theme: str = "dark",
     ascii: bool = False,
+    project: Path | None = None,
+    baseline: Path | None = None,
 ) -> AsyncGenerator[tuple[Dashboard, Pilot[None]]]:
     """The application with its first screen drawn."""
-    app = Dashboard(make_feed(log, clock), keymap=keymap or Keymap(), theme_name=theme, ascii=ascii, run_id=run_id)
+    app = Dashboard(
+        make_feed(log, clock),
+        keymap=keymap or Keymap(),
+        theme_name=theme,
+        ascii=ascii,
+        run_id=run_id,
+        project=project or Path(__file__).parent,
+        baseline=baseline,
+    )
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         yield app, pilot
@@ -58,7 +68,10 @@ async def settle(pilot: Pilot[None]) -> None:
     asked = app.feed.polls
     for _ in range(500):
         await pilot.pause(0.01)
-        loading = any(worker.group in {"pane", "attempt"} and not worker.is_finished for worker in app.workers)
+        loading = any(
+            worker.group in {"pane", "attempt", "baselines", "diff"} and not worker.is_finished
+            for worker in app.workers
+        )
         if app.feed.polls > asked + 1 and not loading:
             break
     await pilot.pause()

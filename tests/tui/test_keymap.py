@@ -10,7 +10,10 @@ from rollgrid_tui.dashboard import Dashboard
 from rollgrid_tui.keymap import TOGETHER, Keymap, show_key
 from rollgrid_tui.screens.alerts import AlertsScreen
 from rollgrid_tui.screens.attempt import AttemptScreen
+from rollgrid_tui.screens.baselines import BaselinesScreen
 from rollgrid_tui.screens.contrast import ContrastScreen
+from rollgrid_tui.screens.diff import DiffScreen
+from rollgrid_tui.screens.mismatch import MismatchScreen
 from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.widgets.rollout_grid import RolloutGrid
@@ -27,6 +30,9 @@ HOMES = {
     "transcript": TranscriptView,
     "control": ControlScreen,
     "contrast": ContrastScreen,
+    "baselines": BaselinesScreen,
+    "diff": DiffScreen,
+    "mismatch": MismatchScreen,
     "alerts": AlertsScreen,
     "list": Table,
 }

@@ -35,6 +35,9 @@ SCOPES: Mapping[str, str] = {
     "attempt": "Attempt",
     "transcript": "Transcript",
     "contrast": "Contrast",
+    "baselines": "Baselines",
+    "diff": "Against a baseline",
+    "mismatch": "Not comparable",
     "control": "Control of the run",
     "alerts": "Alerts",
     "list": "List",
@@ -60,7 +63,9 @@ ACTIONS: tuple[Action, ...] = (
         "Show only some tasks: text, split:validation, zone:learning, is:error",
         hint="filter",
     ),
-    Action("run.sort", "sort", ("s",), "sort", "Sort by position, zone, rate, errors, cost or latency", hint="sort"),
+    Action(
+        "run.sort", "sort", ("s",), "sort", "Sort by position, zone, rate, delta, errors, cost or latency", hint="sort"
+    ),
     Action("run.next_failure", "failure(1)", ("n",), "next failure", "The next failed attempt", hint="failure"),
     Action("run.previous_failure", "failure(-1)", ("N",), "previous failure", "The failed attempt before"),
     Action("run.pane", "pane", ("p",), "side pane", "Show or hide the attempt beside the grid", hint="pane"),
@@ -225,6 +230,61 @@ ACTIONS: tuple[Action, ...] = (
     Action("list.page_down", "page(1)", ("pagedown", "ctrl+d"), "page down", "A page down"),
     Action("list.top", "edge(-1)", ("home", "g"), "top", "The first line"),
     Action("list.bottom", "edge(1)", ("end", "G"), "bottom", "The last line"),
+    # -- baselines
+    Action(
+        "baselines.set",
+        "set",
+        ("space", "B"),
+        "set",
+        "Show the differences to this file in the grid, live; once more takes them away",
+        hint="set for the grid",
+        command="rollgrid run ENV --baseline FILE",
+    ),
+    Action("baselines.refresh", "refresh", ("R",), "look again", "Search the project for baseline files again"),
+    Action("baselines.back", "back", ("escape", "backspace"), "back", "Back to where one came from", hint="back"),
+    Action(
+        "diff.switch_pane", "switch_pane", ("tab", "shift+tab"), "other pane", "Between tasks and attempts", hint="pane"
+    ),
+    Action(
+        "diff.next_attempt",
+        "step(1)",
+        ("right_square_bracket", "l", "right"),
+        "next attempts",
+        "The next pair of attempts of this task",
+        hint="next",
+    ),
+    Action(
+        "diff.previous_attempt",
+        "step(-1)",
+        ("left_square_bracket", "h", "left"),
+        "previous attempts",
+        "The pair of attempts before",
+    ),
+    Action("diff.next_task", "task(1)", ("right_curly_bracket", "J"), "next task", "The next task", hint="task"),
+    Action("diff.previous_task", "task(-1)", ("left_curly_bracket", "K"), "previous task", "The task before"),
+    Action(
+        "diff.align",
+        "align",
+        ("o",),
+        "align",
+        "Pair attempts by outcome (passed then, failed now, first) or by number",
+        hint="align",
+    ),
+    Action("diff.next", "difference(1)", ("n",), "next difference", "The next step that differs", hint="difference"),
+    Action("diff.previous", "difference(-1)", ("N",), "previous difference", "The differing step before"),
+    Action(
+        "diff.back", "back", ("escape", "backspace"), "back", "Back to the tasks, then to the baselines", hint="back"
+    ),
+    Action(
+        "mismatch.prompts",
+        "prompts",
+        ("p", "enter"),
+        "compare prompts",
+        "Prompts and rates side by side, without a verdict",
+        hint="compare prompts",
+    ),
+    Action("mismatch.parts", "parts", ("e",), "explain", "What differs, part by part", hint="explain"),
+    Action("mismatch.back", "back", ("escape", "backspace"), "back", "Back to the baselines", hint="back"),
     # -- control, wherever a run is shown
     Action(
         "control.pause_or_resume",
@@ -245,6 +305,14 @@ ACTIONS: tuple[Action, ...] = (
     # -- everywhere
     Action("app.help", "help", ("question_mark", "f1"), "help", "Every key of this screen", hint="help"),
     Action("app.commands", "command_palette", ("colon", "ctrl+p"), "commands", "Reach every action by its name"),
+    Action(
+        "app.baselines",
+        "baselines",
+        ("b",),
+        "baselines",
+        "The baseline files of the project, to compare a run with",
+        command="rollgrid baseline list",
+    ),
     Action("app.suspend", "suspend_process", ("ctrl+z",), "suspend", "Go to the shell; fg comes back"),
     Action("app.theme", "next_theme", (), "theme", "Dark, light, or the terminal's own colours"),
     Action("app.quit", "leave", ("q", "ctrl+c", "ctrl+q"), "quit", "Quit the dashboard; a run goes on", hint="quit"),

@@ -19,12 +19,17 @@ class DashboardExit:
 
 
 def run_dashboard(
-    log_path: Path, *, run_id: str | None = None, ascii: bool = False, fps: float | None = None
+    log_path: Path,
+    *,
+    run_id: str | None = None,
+    ascii: bool = False,
+    fps: float | None = None,
+    baseline: Path | None = None,
 ) -> DashboardExit:
     """Show the log full-screen until it is left. Raises `RollgridError`, one line, for settings it cannot follow.
 
     `ascii` forces the ASCII glyphs; else the terminal and the settings decide. `fps` overrides how often a second the
-    log is looked at.
+    log is looked at. `baseline` is a file to which the grid shows the differences of `run_id`, live.
     """
     settings = Settings.load()
     # Nothing here is worth moving on its own: over SSH every frame is bytes, and locally it is unrest.
@@ -33,6 +38,7 @@ def run_dashboard(
     environ = dict(os.environ)
 
     from rollgrid.store.commands import post_command
+    from rollgrid.store.paths import project_folder
     from rollgrid.store.reader import LogReader
     from rollgrid_tui.dashboard import Dashboard
     from rollgrid_tui.feed import Feed
@@ -53,6 +59,8 @@ def run_dashboard(
         theme_name=choose(settings.theme, environ),
         ascii=in_ascii,
         run_id=run_id,
+        project=project_folder(),
+        baseline=baseline.absolute() if baseline is not None else None,
     )
     app.run()
     if app.failure is not None:

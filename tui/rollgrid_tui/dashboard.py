@@ -4,14 +4,17 @@ import asyncio
 import os
 import select
 import signal
-from typing import ClassVar, cast
+from pathlib import Path
+from typing import ClassVar, NamedTuple, cast
 
 from textual import work
 from textual.app import App
 from textual.command import CommandPalette
 from textual.signal import Signal
 
+from rollgrid.errors import RollgridError
 from rollgrid_tui import theme
+from rollgrid_tui.baselines import BaselineFile, counts_of, described, load_baseline, load_run, match
 from rollgrid_tui.feed import Feed, LogChanged
 from rollgrid_tui.glyphs import glyphs
 from rollgrid_tui.hangup import HangupWatch, terminal_files
@@ -20,6 +23,7 @@ from rollgrid_tui.palette import ActionProvider
 from rollgrid_tui.screens.alerts import AlertsScreen
 from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.base import FeedScreen
+from rollgrid_tui.screens.baselines import BaselinesScreen
 from rollgrid_tui.screens.contrast import ContrastScreen
 from rollgrid_tui.screens.help import HelpScreen
 from rollgrid_tui.screens.run import RunScreen
@@ -27,6 +31,23 @@ from rollgrid_tui.screens.run_control import RunControl
 from rollgrid_tui.screens.runs import RunsScreen
 from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.plain_scrollbar import use_plain_scroll_bars
+from rollgrid_tui.widgets.words import one_line
+
+
+class Baseline(NamedTuple):
+    """What the grid shows the differences to."""
+
+    path: Path
+    file: BaselineFile
+    counts: dict[str, tuple[int, int]]
+
+
+MISMATCHES = {
+    "differs": "it comes from another environment; Enter on it in the baselines explains",
+    "unknown": "one side has no fingerprint, so nothing says that they are the same environment",
+    "simulated": "it is simulated and the run is real",
+    "real": "it is real and the run is simulated",
+}
 
 
 class Dashboard(App[None], inherit_bindings=False):
@@ -40,7 +61,15 @@ class Dashboard(App[None], inherit_bindings=False):
     ALLOW_SELECT = False
 
     def __init__(
-        self, feed: Feed, *, keymap: Keymap, theme_name: str = "dark", ascii: bool = False, run_id: str | None = None
+        self,
+        feed: Feed,
+        *,
+        keymap: Keymap,
+        theme_name: str = "dark",
+        ascii: bool = False,
+        run_id: str | None = None,
+        project: Path | None = None,
+        baseline: Path | None = None,
     ) -> None:
         # Textual picks its filter for NO_COLOR here, before our theme is known: with colours of the terminal's own it
         # takes them out, else it writes them as 24-bit greys.
@@ -49,6 +78,12 @@ class Dashboard(App[None], inherit_bindings=False):
         self.keymap = keymap
         self.glyphs = glyphs(ascii=ascii)
         self.first_run = run_id
+        self._baseline: Baseline | None = None
+        self._wanted_baseline = baseline
+        self.project = project or Path.cwd()
+        """Where baseline files are looked for."""
+        self.load_run = load_run
+        """Reads a run of the log as a result, for comparing; blocks."""
         self.failure: Exception | None = None
         """What ended the application, when that was a fault of its own."""
         self.control: RunControl | None = None
@@ -84,6 +119,9 @@ class Dashboard(App[None], inherit_bindings=False):
         self.post_message(LogChanged())
 
     def on_log_changed(self) -> None:
+        if self._wanted_baseline is not None and self.feed.run is not None and self.feed.run.run is not None:
+            path, self._wanted_baseline = self._wanted_baseline, None
+            self._first_baseline(path)
         screen = self.screen
         if isinstance(screen, FeedScreen) and screen.is_mounted:
             screen.log_changed()
@@ -122,6 +160,9 @@ class Dashboard(App[None], inherit_bindings=False):
     def open_run(self, run_id: str) -> None:
         view = self.feed.follow(run_id)
         self.control = RunControl(view, self.feed, self.keymap)
+        if view.run is None or view.run.run_id != run_id or not view.has_baseline:
+            # A baseline is set for one run: another one may come from another environment.
+            self._baseline = None
         self.push_screen(RunScreen(run_id, view))
 
     def open_runs(self) -> None:
@@ -133,6 +174,46 @@ class Dashboard(App[None], inherit_bindings=False):
         view: RunView | None = self.feed.run
         if view is not None:
             self.push_screen(AttemptScreen(view, task, attempt, take))
+
+    def is_baseline(self, path: Path) -> bool:
+        """Whether the grid shows the differences to this file."""
+        return self._baseline is not None and self._baseline.path == path and self.feed.run is not None
+
+    async def set_baseline(self, path: Path) -> str | None:
+        """Show the differences to this file in the grid of the run that is followed; or say why not."""
+        try:
+            result = await asyncio.to_thread(load_baseline, path)
+        except (RollgridError, OSError) as error:
+            return one_line(str(error), 200)
+        described_ = described(result, path, path.name, 0.0)
+        self._baseline = Baseline(path, described_, counts_of(result))
+        told = self._apply_baseline()
+        if told is not None:
+            self._baseline = None
+        return told
+
+    def unset_baseline(self) -> None:
+        self._baseline = None
+        if self.feed.run is not None:
+            self.feed.run.set_baseline({})
+
+    def _apply_baseline(self) -> str | None:
+        view = self.feed.run
+        if self._baseline is None or view is None or view.run is None:
+            return "open a run first; a baseline is set for the run that is shown"
+        why = MISMATCHES.get(match(self._baseline.file, view.run))
+        view.set_baseline({} if why else self._baseline.counts)
+        return why
+
+    @work(group="baselines")
+    async def _first_baseline(self, path: Path) -> None:
+        """The file that the command line named; the run is read by now."""
+        told = await self.set_baseline(path)
+        screen = self.screen
+        if isinstance(screen, FeedScreen) and screen.is_there:
+            screen.sync()
+            if told is not None:
+                screen.status.say(f"no differences are shown: {told}", seconds=20)
 
     def open_contrast(self, task: int, attempt: int) -> None:
         if self.feed.run is not None:
@@ -162,6 +243,16 @@ class Dashboard(App[None], inherit_bindings=False):
         screen = self.screen
         if isinstance(screen, FeedScreen):
             self.push_screen(HelpScreen(screen.SCOPES, self.keymap, self.glyphs))
+
+    def action_baselines(self) -> None:
+        """Once in the stack of screens, so that Escape leads back where one came from."""
+        if not isinstance(self.screen, FeedScreen) or isinstance(self.screen, BaselinesScreen):
+            return
+        if any(isinstance(screen, BaselinesScreen) for screen in self.screen_stack):
+            while not isinstance(self.screen, BaselinesScreen):
+                self.pop_screen()
+        else:
+            self.push_screen(BaselinesScreen())
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):

@@ -14,6 +14,10 @@ TOGETHER: tuple[tuple[str, ...], ...] = (
     ("run", "control", "transcript", "app"),
     ("attempt", "control", "transcript", "app"),
     ("contrast", "control", "transcript", "app"),
+    ("baselines", "list", "app"),
+    ("diff", "control", "list", "app"),
+    ("diff", "control", "transcript", "app"),
+    ("mismatch", "transcript", "app"),
     ("alerts", "control", "list", "app"),
     ("alerts", "control", "transcript", "app"),
 )

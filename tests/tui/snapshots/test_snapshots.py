@@ -12,6 +12,7 @@ from rollgrid_tui.dashboard import Dashboard
 from rollgrid_tui.keymap import Keymap
 from support.dash import make_feed, settle
 from support.fake_log import NOW, FakeLog, attempt_row, run_row, task_row, transcript
+from support.results import attempt, result, run_output, task_result
 
 BASELINE = ((3, 11), "8.2.8")
 
@@ -83,6 +84,11 @@ def storm_log() -> FakeLog:
 
 
 SCREENS = {
+    "baselines_80x24": (live_log(), "r4k9tz", (80, 24), ("b",), {}),
+    "baselines_200x50": (live_log(), "r4k9tz", (200, 50), ("b", "j"), {"theme_name": "light"}),
+    "diff_80x24": (live_log(), "r4k9tz", (80, 24), ("b", "settle", "enter"), {}),
+    "diff_80x24_attempts": (live_log(), "r4k9tz", (80, 24), ("b", "settle", "enter", "settle", "tab"), {}),
+    "diff_200x50": (live_log(), "r4k9tz", (200, 50), ("b", "settle", "enter", "settle", "j"), {"theme_name": "light"}),
     "contrast_80x24": (live_log(), "r4k9tz", (80, 24), ("n", "enter", "c"), {}),
     "contrast_200x50": (live_log(), "r4k9tz", (200, 50), ("n", "enter", "c"), {"theme_name": "light"}),
     "alerts_80x24": (storm_log(), "r4k9tz", (80, 24), ("a",), {}),
@@ -115,18 +121,39 @@ SCREENS = {
 }
 
 
+def save_baselines(folder) -> None:
+    """One that matches the run, and one that does not."""
+    answer = run_output("17 x 23 = 391", prompt="What is 17 x 23?", system="You are a careful calculator.")
+    tasks = [
+        task_result(TASKS[0], [attempt("+", answer) for _ in range(8)]),
+        task_result(TASKS[1], "++++++++"),
+        task_result(TASKS[2], "++++++++"),
+        task_result(TASKS[3], "++--!!++"),
+        task_result("no-longer-there", "++++"),
+    ]
+    facts = {"about": {"model": "gpt-5.4", "created_at": NOW}, "env_name": "quickstart"}
+    result(*tasks, env_fingerprint="v1:aa", **facts).save(folder / "main.json")
+    result(*tasks, env_fingerprint="v1:bb", fingerprint_parts={"prompt": "p"}, **facts).save(folder / "old-prompt.json")
+
+
 @pytest.mark.parametrize("name", SCREENS)
-def test_the_screen_looks_as_it_did(snap_compare, name, monkeypatch):
+def test_the_screen_looks_as_it_did(snap_compare, name, monkeypatch, tmp_path):
     monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("rollgrid_tui.screens.baselines.date", lambda at: "2023-11-14")
+    save_baselines(tmp_path)
     log, run_id, size, keys, options = SCREENS[name]
 
     async def drive(pilot):
         await settle(pilot)
-        await pilot.press(*keys)
+        for key in keys:
+            await (settle(pilot) if key == "settle" else pilot.press(key))
+        await settle(pilot)
         await settle(pilot)
         await pilot.pause(0.3)
 
     feed = make_feed(log)
     feed.shown_path = "~/project/.rollgrid/log.db"
-    app = Dashboard(feed, keymap=Keymap(), run_id=run_id, **options)
+    app = Dashboard(feed, keymap=Keymap(), run_id=run_id, project=tmp_path, **options)
+    # The folder of a test has another name each time.
+    monkeypatch.setattr("rollgrid_tui.screens.baselines.shown_folder", lambda path: "~/project")
     assert snap_compare(app, terminal_size=size, run_before=drive)

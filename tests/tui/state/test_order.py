@@ -64,5 +64,11 @@ def test_only_filters_on_results_are_looked_at_again():
 def test_sorts_go_around():
     sort = Sort.position
     for _ in Sort:
-        sort = sort.next()
+        sort = sort.next(with_delta=True)
     assert sort is Sort.position
+
+
+def test_without_a_baseline_there_is_no_sort_by_the_difference_to_it():
+    assert Sort.rate.next() is Sort.errors
+    assert Sort.rate.next(with_delta=True) is Sort.delta
+    assert Sort.delta.next() is Sort.position

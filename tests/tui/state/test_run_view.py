@@ -126,6 +126,7 @@ def test_sorts_put_first_what_one_would_look_at_first():
         attempt_row(2, 1, cost=0.2, duration_seconds=5.0),
         attempt_row(2, 2, "fail", cost=0.2),
     )
+    view.set_baseline({"task-1": (1, 4), "task-2": (2, 2)})
     orders = {}
     for sort in Sort:
         view.set_sort(sort)
@@ -134,6 +135,7 @@ def test_sorts_put_first_what_one_would_look_at_first():
         "position": [0, 1, 2],
         "zone": [2, 1, 0],
         "rate": [1, 2, 0],
+        "delta": [1, 0, 2],
         "errors": [1, 0, 2],
         "cost": [2, 1, 0],
         "latency": [1, 2, 0],
@@ -188,3 +190,15 @@ def test_next_failure_skips_what_the_filter_hides():
     view.set_filter("task-3")
     assert view.next_failure(0, 1) == (2, 1)
     assert view.place(0) is None
+
+
+def test_the_difference_to_a_baseline_follows_the_results_and_can_be_taken_away():
+    view = view_of(attempt_row(0, 1), attempt_row(1, 1))
+    assert view.set_baseline({"task-1": (1, 4), "task-2": (0, 0)}).structure
+    assert [view.delta(task) for task in range(3)] == [0.75, None, None]
+    view.apply(attempts=[attempt_row(0, 2, "fail")])
+    assert view.delta(0) == 0.25
+    view.set_sort(Sort.delta)
+    view.set_baseline({})
+    assert not view.has_baseline
+    assert view.sort is Sort.position

@@ -16,6 +16,14 @@ def test_it_never_takes_more_than_there_is(width, columns, label):
     assert used(lay_out(width, columns, label)) <= width
 
 
+@pytest.mark.parametrize("width", [60, 79, 80, 99, 120, 200])
+@pytest.mark.parametrize("columns", [1, 8, 64])
+def test_with_a_baseline_the_difference_stands_behind_the_rate_at_any_width(width, columns):
+    shape = lay_out(width, columns, 30, True)
+    assert used(shape) <= width
+    assert [name for name, _ in shape.figures][:3] == ["pass", "rate", "delta"]
+
+
 @pytest.mark.parametrize("columns", [1, 8, 64])
 def test_pass_and_rate_are_there_at_80_columns_whatever_k(columns):
     assert [name for name, _ in lay_out(80, columns, 30).figures][:3] == ["pass", "rate", "zone"]

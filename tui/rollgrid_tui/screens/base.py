@@ -68,6 +68,11 @@ class FeedScreen(Screen[None]):
     def dashboard(self) -> "Dashboard":
         return cast("Dashboard", self.app)  # pyright: ignore[reportUnknownMemberType]
 
+    @property
+    def is_there(self) -> bool:
+        """False once it is being taken down: a worker that waited meanwhile has nothing to show its find on."""
+        return self.is_running and bool(self.children)
+
     def on_screen_resume(self) -> None:
         self.sync()
 

@@ -99,6 +99,8 @@ class ContrastScreen(ControlScreen):
         failed, passed = (other, self._given) if self._passed() else (self._given, other)
         left, right = await self._steps(failed), await self._steps(passed)
         sides: Sides = await asyncio.to_thread(compare_steps, left, right)
+        if not self.is_there:
+            return
         names = (f"attempt {failed}, {self._word(failed)}", f"attempt {passed}, {self._word(passed)}")
         self.sides.show(sides, names, (failed, passed))
 

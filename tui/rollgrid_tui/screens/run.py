@@ -220,7 +220,7 @@ class RunScreen(ControlScreen):
             self.grid.cursor = found
 
     def action_sort(self) -> None:
-        self._show(self.view.set_sort(self.view.sort.next()))
+        self._show(self.view.set_sort(self.view.sort.next(with_delta=self.view.has_baseline)))
         self.status.say(f"sorted by {self.view.sort.value}", "$muted", 2)
 
     # -- filter

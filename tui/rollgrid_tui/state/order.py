@@ -14,12 +14,15 @@ class Sort(StrEnum):
     position = "position"
     zone = "zone"
     rate = "rate"
+    delta = "delta"
     errors = "errors"
     cost = "cost"
     latency = "latency"
 
-    def next(self) -> "Sort":
-        members = list(Sort)
+    def next(self, *, with_delta: bool = False) -> "Sort":
+        members = [sort for sort in Sort if with_delta or sort is not Sort.delta]
+        if self not in members:
+            return Sort.position
         return members[(members.index(self) + 1) % len(members)]
 
 
@@ -28,8 +31,11 @@ ZONE_ORDER = {zone: rank for rank, zone in enumerate(Zone)}
 Key = Callable[[int, Figures], tuple[float, ...]]
 
 
-def sort_key(sort: Sort) -> Key:
-    """Smallest first; ties keep the environment's order."""
+def sort_key(sort: Sort, delta: Callable[[int], float | None] = lambda task: None) -> Key:
+    """Smallest first; ties keep the environment's order. `delta` tells a task's difference to the baseline."""
+    if sort is Sort.delta:
+        # What was lost most stands first, what cannot be compared last.
+        return lambda index, figures: (2.0 if (lost := delta(index)) is None else lost, index)
     return SORT_KEYS[sort]
 
 

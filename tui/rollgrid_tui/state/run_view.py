@@ -1,7 +1,7 @@
 """One run as the screens see it: the fold of its rows, with what changed since the screen last looked."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -80,6 +80,8 @@ class RunView:
         self.order: list[int] = []
         """Tasks in the order in which they show."""
         self.totals = NOTHING
+        self._baseline: Mapping[str, tuple[int, int]] = {}
+        """Passed and scored by task id."""
         self._clock = clock
         self._tasks: list[_Task] = []
         self._places: dict[int, int] = {}
@@ -174,6 +176,16 @@ class RunView:
         self._reorder()
         return Changes(header=True, structure=True)
 
+    def set_baseline(self, counts: Mapping[str, tuple[int, int]]) -> Changes:
+        """Passed and scored by task id, to which the grid shows the differences; none takes the column away."""
+        self._baseline = counts
+        for task in self._tasks:
+            task.version += 1
+        if not counts and self.sort is Sort.delta:
+            self.sort = Sort.position
+        self._reorder()
+        return Changes(header=True, structure=True)
+
     def resort(self) -> Changes:
         """Bring the order up to date with the results, when that is due."""
         due = not self._live or self._clock() - self._ordered_at >= RESORT_SECONDS
@@ -184,7 +196,7 @@ class RunView:
         return Changes(structure=before != self.order)
 
     def _reorder(self) -> None:
-        key = sort_key(self.sort)
+        key = sort_key(self.sort, self.delta)
         self.order = sorted(
             (i for i, task in enumerate(self._tasks) if self.filter.matches(task.row, task.figures, task.cells)),
             key=lambda i: key(i, self._tasks[i].figures),
@@ -221,6 +233,17 @@ class RunView:
 
     def figures(self, task: int) -> Figures:
         return self._tasks[task].figures
+
+    @property
+    def has_baseline(self) -> bool:
+        return bool(self._baseline)
+
+    def delta(self, task: int) -> float | None:
+        """The pass rate minus the baseline's; None where a side has nothing scored."""
+        entry = self._tasks[task]
+        passed, scored = self._baseline.get(entry.row.id, (0, 0))
+        rate = entry.figures.rate
+        return None if rate is None or not scored else rate - passed / scored
 
     def version(self, task: int) -> int:
         """Grows whenever the task's row has to be drawn anew."""

@@ -20,6 +20,13 @@ FIGURES: tuple[tuple[str, int], ...] = (
 ALWAYS = 2
 """The first so many figures are there at any width."""
 
+DELTA = ("delta", 5)
+"""The difference to a baseline; with one set it stands behind the rate, at any width."""
+
+
+def figure_columns(delta: bool) -> tuple[tuple[str, int], ...]:
+    return (*FIGURES[:ALWAYS], DELTA, *FIGURES[ALWAYS:]) if delta else FIGURES
+
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
@@ -50,7 +57,7 @@ class GridLayout:
         return self.cells_start + self.cells + (GAP - (self.pitch - 1))
 
 
-def lay_out(width: int, columns: int, longest_label: int) -> GridLayout:
+def lay_out(width: int, columns: int, longest_label: int, delta: bool = False) -> GridLayout:
     """Share `width` among labels, `columns` attempts and figures.
 
     The cells come first, two columns each while that leaves room for pass, rate and zone, else one; what is left goes
@@ -59,8 +66,9 @@ def lay_out(width: int, columns: int, longest_label: int) -> GridLayout:
     longest_label = max(MIN_LABEL, min(longest_label, MAX_LABEL))
     label = min(longest_label, max(MIN_LABEL, width // 5))
     columns = max(1, columns)
-    always = sum(size + GAP for _, size in FIGURES[:ALWAYS])
-    zone = FIGURES[ALWAYS][1] + GAP
+    every, n_always = figure_columns(delta), ALWAYS + delta
+    always = sum(size + GAP for _, size in every[:n_always])
+    zone = every[n_always][1] + GAP
     room = width - label - GAP - always
     pitch = 2 if columns * 2 <= room - zone else 1
     want = columns * pitch
@@ -68,8 +76,8 @@ def lay_out(width: int, columns: int, longest_label: int) -> GridLayout:
     scrolling = room - zone if room - zone >= 16 else max(room, pitch)
     cells = want if want <= room else scrolling
     used = 0
-    figures = list(FIGURES[:ALWAYS])
-    for name, size in FIGURES[ALWAYS:]:
+    figures = list(every[:n_always])
+    for name, size in every[n_always:]:
         if used + size + GAP > room - cells:
             break
         figures.append((name, size))
@@ -78,10 +86,10 @@ def lay_out(width: int, columns: int, longest_label: int) -> GridLayout:
     return GridLayout(label, pitch, cells, columns, tuple(figures))
 
 
-def natural_width(columns: int, longest_label: int) -> int:
+def natural_width(columns: int, longest_label: int, delta: bool = False) -> int:
     """The width at which everything shows: every figure, and two columns an attempt."""
     label = max(MIN_LABEL, min(longest_label, MAX_LABEL))
-    return label + GAP + columns * 2 + sum(size + GAP for _, size in FIGURES) + 2
+    return label + GAP + columns * 2 + sum(size + GAP for _, size in figure_columns(delta)) + 2
 
 
 def ruler(columns: int, first: int, visible: int, pitch: int) -> str:

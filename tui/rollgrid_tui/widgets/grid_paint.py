@@ -57,7 +57,7 @@ class GridPaint:
         yield from self._cells(task, cursor, row)
         figures = self.view.figures(task)
         for name, size in layout.figures:
-            yield from self._figure(name, size, figures, row)
+            yield from self._figure(task, name, size, figures, row)
             yield Segment(" " * GAP, self.look(*row))
 
     def _cells(self, task: int, cursor: int, row: tuple[str, ...]) -> Iterator[Segment]:
@@ -75,7 +75,7 @@ class GridPaint:
                 yield Segment(self.glyphs.cells[cell] + padding, self.look(f"grid--{cell.value}", *row))
         yield Segment(" " * (layout.figures_start - layout.cells_start - layout.visible * layout.pitch), blank)
 
-    def _figure(self, name: str, size: int, figures: Figures, row: tuple[str, ...]) -> Iterator[Segment]:
+    def _figure(self, task: int, name: str, size: int, figures: Figures, row: tuple[str, ...]) -> Iterator[Segment]:
         if name == "interval":
             for part, text in self.glyphs.interval(figures.interval, figures.rate, size):
                 yield Segment(text, self.look(f"grid--{part}", *row))
@@ -84,6 +84,14 @@ class GridPaint:
             style = "grid--learning" if figures.zone is Zone.learning else "grid--quiet"
             text = "" if figures.zone is Zone.unmeasured and not figures.n_ended else figures.zone.value
             yield Segment(fit(text, size), self.look(style, *row))
+            return
+        if name == "delta":
+            delta = self.view.delta(task)
+            points = 0 if delta is None else round(delta * 100)
+            style = "grid--fail" if points < 0 else "grid--pass" if points > 0 else "grid--quiet"
+            yield Segment(
+                fit_right("-" if delta is None else f"{points:+d}" if points else "0", size), self.look(style, *row)
+            )
             return
         text = {
             "pass": f"{figures.n_passed}/{figures.n_scored}" if figures.n_scored else "-",
