@@ -32,6 +32,7 @@ class Settings:
     log: Path | None = None
     debug: bool = False
     ascii: bool | None = None
+    fps: float | None = None
     _config: "Config | None" = None
 
     @property
@@ -72,14 +73,26 @@ def _store_ascii(ctx: click.Context, _param: click.Parameter, value: bool | None
         ctx.ensure_object(Settings).ascii = value
 
 
-def common_options(*, ascii_too: bool = False) -> Callable[[F], F]:
-    """`--log` and `--debug`, for every command, and `--ascii` for those that draw."""
+def _store_fps(ctx: click.Context, _param: click.Parameter, value: float | None) -> None:
+    if value is not None:
+        ctx.ensure_object(Settings).fps = value
+
+
+def common_options(*, draws: bool = False) -> Callable[[F], F]:
+    """`--log` and `--debug`, for every command, and `--ascii` and `--fps` for those that draw."""
 
     def decorate(function: F) -> F:
         function = click.option(
             "--debug", is_flag=True, expose_value=False, callback=_store_debug, help="Show tracebacks."
         )(function)
-        if ascii_too:
+        if draws:
+            function = click.option(
+                "--fps",
+                type=click.FloatRange(min=0, min_open=True, max=60),
+                expose_value=False,
+                callback=_store_fps,
+                help="Update the dashboard at most so often a second.",
+            )(function)
             function = click.option(
                 "--ascii",
                 is_flag=True,

@@ -20,7 +20,7 @@ For a real model: {how}"""
 @click.option("--simulated", is_flag=True, help="Take the simulated model, also when the weights are there.")
 @click.option("--headless", is_flag=True, help="Run in this process: progress on stderr, the final grid on stdout.")
 @json_option
-@common_options(ascii_too=True)
+@common_options(draws=True)
 @click.pass_obj
 def demo_command(settings: Settings, k: int, yes: bool, simulated: bool, headless: bool, as_json: bool) -> int:
     """Run the sample environment on the embedded model and open the live grid. No key, no network.

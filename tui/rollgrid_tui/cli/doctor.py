@@ -31,7 +31,7 @@ class Finding(NamedTuple):
 
 @click.command("doctor", epilog="Example: rollgrid doctor")
 @json_option
-@common_options(ascii_too=True)
+@common_options()
 @click.pass_obj
 def doctor_command(settings: Settings, as_json: bool) -> int:
     """Check the terminal, the log, the endpoint and the embedded model. Exit code 2 when something is bad.

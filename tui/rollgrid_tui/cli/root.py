@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
     epilog="Example: rollgrid run evals/arithmetic.py -k 8",
 )
 @click.version_option(__version__, prog_name="rollgrid", message="%(prog)s %(version)s")
-@common_options(ascii_too=True)
+@common_options(draws=True)
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Evaluate AI agents: run every task K times, watch the grid, keep the evidence.

@@ -47,7 +47,7 @@ k_option = click.option(
 @headless_option
 @detach_option
 @json_option
-@common_options(ascii_too=True)
+@common_options(draws=True)
 @click.pass_obj
 def run_command(
     settings: Settings,
@@ -108,7 +108,7 @@ def run_command(
 @headless_option
 @detach_option
 @json_option
-@common_options(ascii_too=True)
+@common_options(draws=True)
 @click.pass_obj
 def resume_command(
     settings: Settings,

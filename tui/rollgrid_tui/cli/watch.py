@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command("watch", epilog="Example: rollgrid watch last")
 @click.argument("run", required=False)
-@common_options(ascii_too=True)
+@common_options(draws=True)
 @click.pass_obj
 def watch_command(settings: Settings, run: str | None) -> None:
     """Open the live grid of RUN, from any terminal; without RUN, of the newest one.
@@ -52,7 +52,7 @@ def open_dashboard(settings: Settings, run_id: str | None) -> None:
     path = settings.log_path()
     from rollgrid_tui.app import run_dashboard
 
-    left = run_dashboard(path, run_id=run_id, ascii=settings.use_ascii)
+    left = run_dashboard(path, run_id=run_id, ascii=settings.use_ascii, fps=settings.fps)
     shown = left.run_id or run_id
     if shown is not None:
         say_how_to_come_back(path, shown, explicit_log=settings.log is not None)
