@@ -35,10 +35,15 @@ lint:
 	@echo "== pyright" && $(BIN)/pyright
 	@echo "== import contracts" && $(BIN)/lint-imports
 
+COMPAT_TESTS := tests/core/adapters tests/core/environments/test_seed_files.py
+
 compat:
 	@.ci/venv .venv-compat compat
-	@echo "== tests with the libraries of the adapters on $$(.venv-compat/bin/python -V)"
-	@.venv-compat/bin/python $(PYTEST) tests/core/adapters tests/core/environments/test_seed_files.py
+	@echo "== tests with the libraries of the adapters, the newest, on $$(.venv-compat/bin/python -V)"
+	@.venv-compat/bin/python $(PYTEST) $(COMPAT_TESTS)
+	@.ci/venv .venv-adapters adapters
+	@echo "== tests with the libraries of the adapters, the oldest that are taken"
+	@.venv-adapters/bin/python $(PYTEST) $(COMPAT_TESTS)
 
 matrix:
 	@.ci/matrix $(PYTEST) -m "(not e2e or smoke) and not local_model"

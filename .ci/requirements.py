@@ -4,6 +4,7 @@
     test     demo, and what the suite needs
     dev      test, and the linters
     compat   test, and the libraries that there are adapters for
+    adapters test, and those libraries at the lower bounds of pyproject.toml
     lowest   test, every lower bound of pyproject.toml pinned: `>=1.2` becomes `==1.2`
 
 Only the standard library is used: it runs before anything is installed.
@@ -15,7 +16,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-PROFILES = ("demo", "test", "dev", "compat", "lowest")
+PROFILES = ("demo", "test", "dev", "compat", "adapters", "lowest")
 
 
 def requirements(profile: str, pyproject: Path) -> list[str]:
@@ -23,6 +24,8 @@ def requirements(profile: str, pyproject: Path) -> list[str]:
     table = tomllib.loads(pyproject.read_text(encoding="utf-8"))
     project, groups = table["project"], table["dependency-groups"]
     lines = [*project["dependencies"], *project["optional-dependencies"]["local"]]
+    if profile == "adapters":
+        return [*lines, *(line if line in [*group("test", groups)] else pinned(line) for line in group("compat", groups))]
     if profile != "demo":
         lines += group(profile if profile in ("dev", "compat") else "test", groups)
     return [pinned(line) for line in lines] if profile == "lowest" else lines

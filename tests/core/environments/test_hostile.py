@@ -180,8 +180,8 @@ async def test_an_agent_that_exits_is_an_error_of_its_attempt():
     assert "sys.exit(9)" in whole.errors()["t1"][0]
 
 
-async def test_a_thousand_tasks_run(log):
-    env = environment(*(Task(str(n)) for n in range(1000)), agent=Agent(model=CannedModel("ok")))
+async def test_ten_thousand_tasks_run(log):
+    env = environment(*(Task(str(n)) for n in range(10_000)), agent=Agent(model=CannedModel("ok")))
     whole = await arun_rollouts(env, k=1, concurrency=64)
-    assert (whole.n_attempts, whole.pass_rate, whole.task_results[-1].task.id) == (1000, 1.0, "t1000")
+    assert (whole.n_attempts, whole.pass_rate, whole.task_results[-1].task.id) == (10_000, 1.0, "t10000")
     assert (await logged(log)).summary() == whole.summary()

@@ -69,6 +69,17 @@ async def test_a_change_draws_only_the_rows_that_changed():
         assert "✓" in grid_lines(app)[4]
 
 
+async def test_sixty_tasks_can_all_be_seen_on_twenty_four_rows():
+    async with dashboard(log_of(n=60, k=8), "r4k9tz", size=(80, 24)) as (app, pilot):
+        seen: set[str] = set()
+        for _ in range(60):
+            seen |= {line.split()[0] for line in grid_lines(app) if line.startswith("task-")}
+            await pilot.press("j")
+        await pilot.pause()
+        seen |= {line.split()[0] for line in grid_lines(app) if line.startswith("task-")}
+    assert seen == {f"task-{n}" for n in range(1, 61)}
+
+
 async def test_rows_out_of_sight_are_not_drawn():
     log = log_of(n=500, k=8)
     async with dashboard(log, "r4k9tz") as (app, pilot):
