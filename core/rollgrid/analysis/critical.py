@@ -30,12 +30,17 @@ def t_point(confidence: float, freedom: int) -> float:
 
 
 def false_discovery(p_values: list[float]) -> list[float]:
-    """Benjamini and Hochberg's adjusted p-values, in the order given (`scipy.stats.false_discovery_control`).
+    """Benjamini and Hochberg's adjusted p-values, in the order given.
 
     Calling everything with an adjusted value of at most 0.05 a finding keeps the expected share of wrong findings at
     5 % or less, for tests that are independent or positively dependent. Y. Benjamini and Y. Hochberg, JRSS B 57 (1995).
+    The figures are those of `scipy.stats.false_discovery_control`, whose import takes longer than a comparison.
     """
-    if len(p_values) < 2:
-        return list(p_values)
-    stats: Any = importlib.import_module("scipy.stats")
-    return [float(value) for value in stats.false_discovery_control(p_values)]
+    n = len(p_values)
+    adjusted = list(p_values)
+    least = 1.0
+    # From the largest p-value down: none may be above that of a larger one.
+    for rank, place in zip(range(n, 0, -1), sorted(range(n), key=p_values.__getitem__, reverse=True), strict=True):
+        least = min(least, p_values[place] * (n / rank))
+        adjusted[place] = least
+    return adjusted

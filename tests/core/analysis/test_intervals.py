@@ -1,5 +1,9 @@
 """Closed-form intervals, against scipy and published values."""
 
+import random
+import subprocess
+import sys
+
 import pytest
 from scipy import stats
 
@@ -102,3 +106,15 @@ def test_adjusted_p_values_are_benjamini_and_hochbergs():
     assert false_discovery([0.5, 0.01, 0.03, 0.02]) == pytest.approx([0.5, 0.04, 0.04, 0.04])
     assert false_discovery([0.3]) == [0.3]
     assert false_discovery([]) == []
+
+
+def test_adjusted_p_values_are_scipys_and_need_no_scipy():
+    draws = random.Random(7)
+    for n in (1, 2, 3, 50, 1000):
+        found = [draws.choice((1.0, draws.random(), draws.random() ** 9, 0.25)) for _ in range(n)]
+        assert false_discovery(found) == [float(value) for value in stats.false_discovery_control(found)]
+    code = (
+        "import sys; from rollgrid.analysis.critical import false_discovery; false_discovery([0.1, 0.2]); "
+        "sys.exit('scipy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -104,9 +104,11 @@ async def _show(
 def _run(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptRow]") -> tuple[dict[str, Any], str]:
     shown: list[dict[str, Any]] = []
     lines: list[list[str]] = []
-    current = newest_takes(attempts)
+    by_task: dict[int, list[AttemptRow]] = {}
+    for a in newest_takes(attempts):
+        by_task.setdefault(a.task, []).append(a)
     for task in tasks:
-        mine = [a for a in current if a.task == task.index]
+        mine = by_task.get(task.index, [])
         figures = task_figures(mine)
         shown.append({"id": task.id, "metadata": task.metadata, **figures})
         cells = {a.attempt: mark(a) for a in mine}
