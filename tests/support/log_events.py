@@ -11,6 +11,8 @@ from rollgrid.store.events import (
     AttemptRetrying,
     AttemptStarted,
     AttemptSuperseded,
+    Reviewed,
+    ReviewUndone,
     RunCreated,
     SessionStarted,
     TaskInfo,
@@ -103,6 +105,38 @@ def superseded(
     return AttemptSuperseded(run_id=run_id, at=130.0, task=task, attempt=attempt, take=take, why=why)
 
 
+def reviewed(task: int = 0, attempt: int = 1, take: int = 1, **fields: Any) -> Reviewed:
+    """Bea agrees with the verdict of a take that passed."""
+    return Reviewed(
+        **{
+            "run_id": RUN,
+            "at": 140.0,
+            "task": task,
+            "attempt": attempt,
+            "take": take,
+            "verdict": "agree",
+            "passed": True,
+            "author": "bea",
+            **fields,
+        }
+    )
+
+
+def review_undone(review: int, task: int = 0, attempt: int = 1, take: int = 1, **fields: Any) -> ReviewUndone:
+    return ReviewUndone(
+        **{
+            "run_id": RUN,
+            "at": 150.0,
+            "task": task,
+            "attempt": attempt,
+            "take": take,
+            "review": review,
+            "author": "bea",
+            **fields,
+        }
+    )
+
+
 def query(path: Path, statement: str, *arguments: Any) -> list[Any]:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         return connection.execute(statement, arguments).fetchall()
@@ -114,5 +148,6 @@ def derived_rows(path: Path) -> dict[str, list[Any]]:
         "run": query(path, "SELECT * FROM run ORDER BY run_id"),
         "task": query(path, "SELECT * FROM task ORDER BY run_id, task"),
         "attempt": query(path, "SELECT * FROM attempt ORDER BY run_id, task, attempt, take"),
+        "review": query(path, "SELECT * FROM review ORDER BY seq"),
         "command": query(path, "SELECT command_id, accepted, answer FROM command ORDER BY command_id"),
     }

@@ -1,8 +1,8 @@
 """What a run writes to the log: one pydantic model per kind of event.
 
-An event is a fact that happened; it is appended and never changed. The projection tables (`run`, `attempt`) are the
-fold of the events and can be rebuilt from them. Events are validated where they are made, in the runner; a reader
-works on the projection and never validates.
+An event is a fact that happened; it is appended and never changed. The projection tables (`run`, `attempt`, `review`)
+are the fold of the events and can be rebuilt from them. Events are validated where they are made, in the runner (a
+review, where the person reviews); a reader works on the projection and never validates.
 
 Keys: `run_id`, then `task` (0-based position in the run's task list), `attempt` (1-based, up to k) and `take`
 (1-based: the first time this attempt is run is take 1; each retry or resume of it is a further take. At most one take
@@ -194,6 +194,31 @@ class AttemptSuperseded(AttemptEvent):
     author: str | None = None
 
 
+class Reviewed(AttemptEvent):
+    """A person judged the attempt. It holds all that this person says of it: their newest review replaces the others.
+
+    `verdict` is about the score that the take has, None where it has none or nothing was said of it. `passed` is what
+    the attempt deserves by this review, so that it can be held against any other scoring. `blind`: it was judged before
+    the score was shown. Whoever reviews writes this event, not the runner; also when the run is long over.
+    """
+
+    kind: Literal["reviewed"] = "reviewed"
+    verdict: Literal["agree", "disagree"] | None = None
+    passed: bool | None = None
+    label: str | None = None
+    note: str | None = None
+    blind: bool = False
+    author: str
+
+
+class ReviewUndone(AttemptEvent):
+    """The author took a review of theirs back; `review` is the `seq` of its event. The one before counts again."""
+
+    kind: Literal["review_undone"] = "review_undone"
+    review: int
+    author: str
+
+
 class StormCalled(Event):
     """The last `window` completions all failed with one signature."""
 
@@ -239,6 +264,8 @@ AnyEvent = Annotated[
     | AttemptPhase
     | AttemptEnded
     | AttemptSuperseded
+    | Reviewed
+    | ReviewUndone
     | StormCalled
     | StormCleared
     | CommandAnswered

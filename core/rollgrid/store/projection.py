@@ -1,4 +1,4 @@
-"""The fold of the events: what the tables `run`, `task` and `attempt` say after each event. Pure; no SQL is run here.
+"""The fold of the events: what the derived tables say after each event. Pure; no SQL is run here.
 
 The writer and `rebuild` both call `fold` on the events of one transaction, with the rows that these events touch, and
 write back the rows that come out. Rules that keep the counts honest:
@@ -14,31 +14,20 @@ write back the rows that come out. Rules that keep the counts honest:
 - A take that waits to make a call again has `n/limit, reason` as its `detail`: retry n of at most limit.
 - Events of a take that was never started change nothing, except `attempt_ended`, which says all there is to know.
   Events of a run that was never created change nothing.
+- Reviews touch no row of `run` or `attempt`: the `seq` of these tells how far a runner got, and people review when it
+  is long gone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from rollgrid.store.codec import storable, to_text
-from rollgrid.store.states import AttemptState, Key, RunState
+from rollgrid.store.entry import Entry
+from rollgrid.store.review_fold import REVIEW_KINDS, fold_review
+from rollgrid.store.states import AttemptState, Key, ReviewState, RunState
 
 _COUNTED_INTEGER = 2**53
-
-
-class Entry(NamedTuple):
-    """An event with its place in the log. `data` is the event as its JSON has it (`run_created` without task texts)."""
-
-    seq: int
-    kind: str
-    run_id: str
-    at: float
-    data: Mapping[str, Any]
-
-    @property
-    def key(self) -> Key | None:
-        task = self.data.get("task")
-        return None if task is None else (self.run_id, task, self.data["attempt"], self.data["take"])
 
 
 @dataclass(slots=True)
@@ -50,6 +39,7 @@ class Changes:
     tasks: list[tuple[str, int, str, str]] = field(default_factory=list[tuple[str, int, str, str]])
     answers: list[tuple[bool, str, int, str]] = field(default_factory=list[tuple[bool, str, int, str]])
     over: list[Key] = field(default_factory=list[Key])
+    reviews: list[ReviewState] = field(default_factory=list[ReviewState])
 
 
 def touched(entries: Iterable[Entry]) -> tuple[set[str], set[Key]]:
@@ -64,9 +54,15 @@ def touched(entries: Iterable[Entry]) -> tuple[set[str], set[Key]]:
     return runs, keys
 
 
-def fold(entries: Sequence[Entry], runs: dict[str, RunState], attempts: dict[Key, AttemptState]) -> Changes:
+def fold(
+    entries: Sequence[Entry],
+    runs: dict[str, RunState],
+    attempts: dict[Key, AttemptState],
+    reviews: dict[int, ReviewState],
+) -> Changes:
     """The changes that `entries` make to the rows they touch. The given rows are changed in place."""
     changes = Changes()
+    changed_reviews: dict[int, None] = {}
     changed_runs: dict[str, None] = {}
     changed_keys: dict[Key, None] = {}
     for entry in entries:
@@ -75,6 +71,11 @@ def fold(entries: Sequence[Entry], runs: dict[str, RunState], attempts: dict[Key
             if entry.kind == "run_created":
                 runs[entry.run_id] = _create_run(entry, changes)
                 changed_runs[entry.run_id] = None
+            continue
+        if entry.kind in REVIEW_KINDS:
+            review = fold_review(entry, attempts, reviews)
+            if review is not None:
+                changed_reviews[review.seq] = None
             continue
         run.seq = entry.seq
         changed_runs[entry.run_id] = None
@@ -99,6 +100,7 @@ def fold(entries: Sequence[Entry], runs: dict[str, RunState], attempts: dict[Key
                 on_run(run, entry)
     changes.runs = [runs[run_id] for run_id in changed_runs]
     changes.attempts = [attempts[key] for key in changed_keys]
+    changes.reviews = [reviews[seq] for seq in changed_reviews]
     return changes
 
 

@@ -19,7 +19,7 @@ from rollgrid.store.connection import BOOLEAN, connect, connect_async
 from rollgrid.store.files import LogFiles
 from rollgrid.store.lease import LeaseRow
 from rollgrid.store.opening import prepare_log
-from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, RunRow, TaskRow
+from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, ReviewRow, RunRow, TaskRow
 
 LAST = "last"
 """What `resolve` takes for the newest run."""
@@ -41,12 +41,20 @@ _ATTEMPT = ", ".join(f'passed AS "passed [{BOOLEAN}]"' if name == "passed" else 
 _ALL_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? ORDER BY +seq"
 _NEW_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? AND seq > ? ORDER BY seq"
 
+_REVIEW = ", ".join(
+    f'{name} AS "{name} [{BOOLEAN}]"' if name in ("passed", "blind") else name for name in ReviewRow._fields
+)
+_REVIEWS = f"SELECT {_REVIEW} FROM review WHERE run_id = ? AND touched > ? ORDER BY touched"
+
 _TRANSCRIPT = """
 SELECT body.data, event.data FROM attempt
 JOIN event ON event.seq = attempt.ended_seq LEFT JOIN body ON body.seq = attempt.ended_seq
 WHERE attempt.run_id = ? AND attempt.task = ? AND attempt.attempt = ? AND attempt.take = ?
 """
 
+
+_OF_ATTEMPTS = ("attempt_", "review")
+"""How the names of those kinds of event begin that are about one attempt."""
 
 LOOK_SECONDS = 1.0
 """How often a reader sees whether its files are still those of the log."""
@@ -154,6 +162,10 @@ class LogReader:
             return await asyncio.to_thread(_attempt_rows, rows)
         return _attempt_rows(rows)
 
+    async def reviews(self, run_id: str, after_seq: int = 0) -> list[ReviewRow]:
+        """Every review of the run that an event after `after_seq` made or took back, in the order of these events."""
+        return [ReviewRow._make(row) for row in await self._all(_REVIEWS, run_id, after_seq)]
+
     async def events(
         self,
         run_id: str,
@@ -166,15 +178,19 @@ class LogReader:
         """Events of a run in order, of these kinds and of this task (and attempt) where given."""
         where = ["seq > ?"]
         arguments: list[Any] = [after_seq]
-        if task is None and kinds is not None and not any(kind.startswith("attempt_") for kind in kinds):
+        if task is None and kinds is not None and not any(kind.startswith(_OF_ATTEMPTS) for kind in kinds):
             # Events of the run itself are few among those of its attempts, and together in the index.
             where += ["run_id = ?", "task IS NULL", "attempt IS NULL"]
             arguments.append(run_id)
         elif task is None:
             # All events of a run lie between its first and its last, which are known; no index on them is needed.
+            # Those of a run's reviews may come later.
             where += ["+run_id = ?", "seq >= (SELECT created_seq FROM run WHERE run_id = ?)"]
-            where += ["seq <= (SELECT seq FROM run WHERE run_id = ?)"]
-            arguments += [run_id, run_id, run_id]
+            where += [
+                "seq <= max((SELECT seq FROM run WHERE run_id = ?),"
+                " (SELECT coalesce(max(touched), 0) FROM review WHERE run_id = ?))"
+            ]
+            arguments += [run_id, run_id, run_id, run_id]
         else:
             where += ["run_id = ?", "task = ?"]
             arguments += [run_id, task]

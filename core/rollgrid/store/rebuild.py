@@ -10,9 +10,11 @@ from rollgrid.errors import LogError
 from rollgrid.store import tables
 from rollgrid.store.codec import from_text, is_exact
 from rollgrid.store.connection import connect
+from rollgrid.store.entry import Entry
 from rollgrid.store.opening import prepare_log
-from rollgrid.store.projection import Entry, bindable, fold, touched
-from rollgrid.store.states import AttemptState, Key, RunState
+from rollgrid.store.projection import bindable, fold, touched
+from rollgrid.store.review_fold import undone
+from rollgrid.store.states import AttemptState, Key, ReviewState, RunState
 
 _BATCH = 1000
 
@@ -42,11 +44,12 @@ def rebuild_blocking(path: Path) -> int:
 
 
 def refold(connection: sqlite3.Connection) -> int:
-    """Fill `run`, `task`, `attempt` and the answers of `command` from `event`, in the caller's transaction."""
+    """Fill the derived tables and the answers of `command` from `event`, in the caller's transaction."""
     for statement in (
         "DELETE FROM run",
         "DELETE FROM task",
         "DELETE FROM attempt",
+        "DELETE FROM review",
         "UPDATE command SET accepted = NULL, answer = NULL",
     ):
         connection.execute(statement)
@@ -71,11 +74,15 @@ def _data(text: str) -> dict[str, Any]:
     return bindable(data) if is_exact(text) else data
 
 
-def _load(connection: sqlite3.Connection, entries: list[Entry]) -> tuple[dict[str, RunState], dict[Key, AttemptState]]:
+def _load(
+    connection: sqlite3.Connection, entries: list[Entry]
+) -> tuple[dict[str, RunState], dict[Key, AttemptState], dict[int, ReviewState]]:
     run_ids, keys = touched(entries)
     runs = {row[0]: RunState(*row) for row in connection.execute(tables.LOAD_RUNS, (tables.keys_argument(run_ids),))}
     attempts: dict[Key, AttemptState] = {
         (row[0], row[1], row[2], row[3]): AttemptState(*row)
         for row in connection.execute(tables.LOAD_ATTEMPTS, (tables.keys_argument(keys),))
     }
-    return runs, attempts
+    taken_back = tables.keys_argument(undone(entries))
+    reviews = {row[0]: ReviewState(*row) for row in connection.execute(tables.LOAD_REVIEWS, (taken_back,))}
+    return runs, attempts, reviews

@@ -1,5 +1,6 @@
 """The rows that readers of the log get: plain tuples, cheap to make by the hundred thousand."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -98,6 +99,39 @@ class AttemptRow(NamedTuple):
     n_tools: int
     superseded: str | None
     seq: int
+
+
+class ReviewRow(NamedTuple):
+    """What one person said of one take, at one time.
+
+    `verdict` is `agree` or `disagree` with the score of the take, None where none was given; `passed` is what the take
+    deserves by this review. `undone` is the event that took it back, `touched` the last event that changed the row.
+    """
+
+    seq: int
+    task: int
+    attempt: int
+    take: int
+    at: float
+    author: str
+    verdict: str | None
+    passed: bool | None
+    label: str | None
+    note: str | None
+    blind: bool
+    undone: int | None
+    touched: int
+
+
+def standing_reviews(rows: Iterable[ReviewRow]) -> list[ReviewRow]:
+    """The reviews that count, oldest first: of each take and author the newest that was not taken back."""
+    standing: dict[tuple[int, int, int, str], ReviewRow] = {}
+    for row in rows:
+        if row.undone is None:
+            key = (row.task, row.attempt, row.take, row.author)
+            if key not in standing or standing[key].seq < row.seq:
+                standing[key] = row
+    return sorted(standing.values(), key=lambda row: row.seq)
 
 
 class EventRow(NamedTuple):

@@ -7,12 +7,38 @@ from importlib import resources
 APPLICATION_ID = 0x726F6C67
 """Marks a SQLite file as a log of ours ("rolg")."""
 
-VERSION = 1
+VERSION = 2
 """Kept in `PRAGMA user_version`. Raise it with every change of schema.sql, and add the step that leads there."""
 
 Step = Callable[[sqlite3.Connection], None]
 
-STEPS: dict[int, Step] = {}
+_REVIEW = """
+CREATE TABLE review (
+  seq     INTEGER PRIMARY KEY,
+  run_id  TEXT NOT NULL,
+  task    INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  take    INTEGER NOT NULL,
+  at      REAL NOT NULL,
+  author  TEXT NOT NULL,
+  verdict TEXT,
+  passed  INTEGER,
+  label   TEXT,
+  note    TEXT,
+  blind   INTEGER NOT NULL,
+  undone  INTEGER,
+  touched INTEGER NOT NULL
+)
+"""
+
+
+def _there_are_reviews(connection: sqlite3.Connection) -> None:
+    """No event of an older log is a review, so the table begins empty."""
+    connection.execute(_REVIEW)
+    connection.execute("CREATE INDEX review_by_change ON review (run_id, touched)")
+
+
+STEPS: dict[int, Step] = {1: _there_are_reviews}
 """`STEPS[n]` brings a log of format n to n + 1, inside the transaction that it is called in.
 
 A step that changes derived tables may drop them, create them anew with `statements` and fill them with

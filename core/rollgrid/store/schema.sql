@@ -1,6 +1,6 @@
 -- The log of rollgrid. Three kinds of table:
 --   primary    event, body, task_body, command: the truth, appended and never changed
---   derived    run, task, attempt (and command.accepted/answer): the fold of the events, can be rebuilt from them
+--   derived    run, task, attempt, review (and command.accepted/answer): the fold of the events, can be rebuilt from them
 --   of now     lease: which runner holds a run; live: how far a running attempt has got
 
 CREATE TABLE event (
@@ -131,6 +131,26 @@ CREATE TABLE attempt (
   PRIMARY KEY (run_id, task, attempt, take)
 ) WITHOUT ROWID;
 CREATE INDEX attempt_by_change ON attempt (run_id, seq);
+
+-- A row a review, `seq` being its event. `touched` is the last event that changed the row, `undone` the one that took the
+-- review back.
+CREATE TABLE review (
+  seq     INTEGER PRIMARY KEY,
+  run_id  TEXT NOT NULL,
+  task    INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  take    INTEGER NOT NULL,
+  at      REAL NOT NULL,
+  author  TEXT NOT NULL,
+  verdict TEXT,
+  passed  INTEGER,
+  label   TEXT,
+  note    TEXT,
+  blind   INTEGER NOT NULL,
+  undone  INTEGER,
+  touched INTEGER NOT NULL
+);
+CREATE INDEX review_by_change ON review (run_id, touched);
 
 CREATE TABLE live (
   run_id  TEXT NOT NULL,

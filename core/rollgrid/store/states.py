@@ -81,7 +81,29 @@ class AttemptState:
     ended_seq: int | None
 
 
+@dataclass(slots=True)
+class ReviewState:
+    """A row of table `review`. The fields are its columns, in order. `passed` is 0, 1 or None, `blind` 0 or 1."""
+
+    seq: int
+    run_id: str
+    task: int
+    attempt: int
+    take: int
+    at: float
+    author: str
+    verdict: str | None
+    passed: int | None
+    label: str | None
+    note: str | None
+    blind: int
+    undone: int | None
+    touched: int
+
+
 RUN_COLUMNS = tuple(RunState.__slots__)
 ATTEMPT_COLUMNS = tuple(AttemptState.__slots__)
+REVIEW_COLUMNS = tuple(ReviewState.__slots__)
 run_values = attrgetter(*RUN_COLUMNS)
 attempt_values = attrgetter(*ATTEMPT_COLUMNS)
+review_values = attrgetter(*REVIEW_COLUMNS)

@@ -6,7 +6,15 @@ from typing import Any
 import orjson
 
 from rollgrid.store.projection import Changes
-from rollgrid.store.states import ATTEMPT_COLUMNS, RUN_COLUMNS, Key, attempt_values, run_values
+from rollgrid.store.states import (
+    ATTEMPT_COLUMNS,
+    REVIEW_COLUMNS,
+    RUN_COLUMNS,
+    Key,
+    attempt_values,
+    review_values,
+    run_values,
+)
 
 
 def _insert(table: str, columns: Iterable[str], verb: str = "INSERT") -> str:
@@ -25,12 +33,15 @@ ON a.run_id = json_extract(wanted.value, '$[0]') AND a.task = json_extract(wante
 AND a.attempt = json_extract(wanted.value, '$[2]') AND a.take = json_extract(wanted.value, '$[3]')
 """
 
+LOAD_REVIEWS = f"SELECT {', '.join(REVIEW_COLUMNS)} FROM review WHERE seq IN (SELECT value FROM json_each(?))"
+
 INSERT_EVENT = _insert("event", ("seq", "run_id", "at", "kind", "task", "attempt", "take", "data"))
 INSERT_BODY = _insert("body", ("seq", "data"))
 INSERT_TASK_BODY = _insert("task_body", ("seq", "task", "data"))
 
 PUT_RUN = _insert("run", RUN_COLUMNS, "REPLACE")
 PUT_ATTEMPT = _insert("attempt", ATTEMPT_COLUMNS, "REPLACE")
+PUT_REVIEW = _insert("review", REVIEW_COLUMNS, "REPLACE")
 PUT_TASK = _insert("task", ("run_id", "task", "id", "metadata"), "REPLACE")
 ANSWER_COMMAND = "UPDATE command SET accepted = ?, answer = ? WHERE command_id = ? AND run_id = ?"
 
@@ -45,7 +56,7 @@ WHERE run_id = ? AND task = ? AND attempt = ? AND take = ? AND ended_seq IS NULL
 
 
 def keys_argument(keys: Iterable[Any]) -> str:
-    """The parameter of `LOAD_RUNS` (run ids) and `LOAD_ATTEMPTS` (keys)."""
+    """The parameter of `LOAD_RUNS` (run ids), `LOAD_ATTEMPTS` (keys) and `LOAD_REVIEWS` (sequence numbers)."""
     return orjson.dumps(list(keys)).decode()
 
 
@@ -56,6 +67,7 @@ def writes(changes: Changes) -> list[tuple[str, list[tuple[Any, ...]]]]:
         (PUT_RUN, [run_values(run) for run in changes.runs]),
         (PUT_TASK, [*changes.tasks]),
         (PUT_ATTEMPT, [attempt_values(attempt) for attempt in changes.attempts]),
+        (PUT_REVIEW, [review_values(review) for review in changes.reviews]),
         (ANSWER_COMMAND, [*changes.answers]),
         (DROP_LIVE, [*over]),
     ]

@@ -15,12 +15,14 @@ from rollgrid.store import ids, tables
 from rollgrid.store.awaited import Awaited
 from rollgrid.store.codec import encode, from_text, is_exact, masked_text
 from rollgrid.store.commands import pending_commands
+from rollgrid.store.entry import Entry
 from rollgrid.store.events import Event, RunCreated, TaskInfo
 from rollgrid.store.link import FilesChanged, Link
+from rollgrid.store.loading import load
 from rollgrid.store.opening import prepare_log
-from rollgrid.store.projection import Entry, bindable, fold, touched
+from rollgrid.store.projection import bindable, fold
 from rollgrid.store.rows import CommandRow
-from rollgrid.store.states import AttemptState, Key, RunState
+from rollgrid.store.states import Key
 
 FLUSH_SECONDS = 0.05
 FLUSH_EVENTS = 200
@@ -267,7 +269,7 @@ class LogWriter:
                 Entry(seq, pending.event.kind, pending.event.run_id, pending.event.at, pending.data)
                 for seq, pending in enumerate(batch, first)
             ]
-            changes = fold(entries, *await _load(connection, entries))
+            changes = fold(entries, *await load(connection, entries))
             await connection.executemany(tables.INSERT_EVENT, _event_rows(entries, batch))
             bodies = [(seq, pending.body) for seq, pending in enumerate(batch, first) if pending.body is not None]
             if bodies:
@@ -294,21 +296,6 @@ class LogWriter:
         del self._buffer[:count]
         self._written += count
         self._awaited.tell(self._written)
-
-
-async def _load(
-    connection: aiosqlite.Connection, entries: list[Entry]
-) -> tuple[dict[str, RunState], dict[Key, AttemptState]]:
-    """The rows that these events touch, as they are now."""
-    run_ids, keys = touched(entries)
-    runs: dict[str, RunState] = {}
-    attempts: dict[Key, AttemptState] = {}
-    for row in await connection.execute_fetchall(tables.LOAD_RUNS, (tables.keys_argument(run_ids),)):
-        runs[row[0]] = RunState(*row)
-    if keys:
-        for row in await connection.execute_fetchall(tables.LOAD_ATTEMPTS, (tables.keys_argument(keys),)):
-            attempts[row[0], row[1], row[2], row[3]] = AttemptState(*row)
-    return runs, attempts
 
 
 async def _at_most(event: asyncio.Event, seconds: float) -> None:

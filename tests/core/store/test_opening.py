@@ -15,6 +15,8 @@ from rollgrid.store.rebuild import refold
 from rollgrid.store.writer import LogWriter
 from support.log_events import RUN, created, ended, query, started
 
+NOW, NEXT = schema.VERSION, schema.VERSION + 1
+
 
 def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
@@ -206,8 +208,8 @@ def next_format(log, monkeypatch):
         connection.execute("DELETE FROM attempt")
         refold(connection)
 
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(schema, "STEPS", {1: step})
+    monkeypatch.setattr(schema, "VERSION", NEXT)
+    monkeypatch.setattr(schema, "STEPS", {NOW: step})
 
 
 @pytest.mark.usefixtures("next_format")
@@ -218,21 +220,21 @@ async def test_an_older_log_is_backed_up_and_migrated_when_it_is_read(log: Path)
         assert attempt.passed is True
     finally:
         await reader.aclose()
-    assert query(log, "PRAGMA user_version") == [(2,)]
+    assert query(log, "PRAGMA user_version") == [(NEXT,)]
     assert query(log, "SELECT count(*) FROM pragma_table_info('command') WHERE name = 'urgency'") == [(1,)]
-    backup = log.with_name("log.db.format1.bak")
+    backup = log.with_name(f"log.db.format{NOW}.bak")
     assert mode_of(backup) == 0o600
-    assert query(backup, "PRAGMA user_version") == [(1,)]
+    assert query(backup, "PRAGMA user_version") == [(NOW,)]
     assert query(backup, "SELECT count(*) FROM event") == [(3,)]
 
 
 @pytest.mark.usefixtures("next_format")
 def test_a_backup_never_replaces_another(log: Path):
-    older = log.with_name("log.db.format1.bak")
+    older = log.with_name(f"log.db.format{NOW}.bak")
     older.write_text("precious")
     prepare_log(log)
     assert older.read_text() == "precious"
-    assert query(log.with_name("log.db.format1.bak2"), "PRAGMA user_version") == [(1,)]
+    assert query(log.with_name(f"log.db.format{NOW}.bak2"), "PRAGMA user_version") == [(NOW,)]
 
 
 def test_a_migration_that_fails_leaves_the_log_as_it_was(log: Path, monkeypatch):
@@ -240,12 +242,12 @@ def test_a_migration_that_fails_leaves_the_log_as_it_was(log: Path, monkeypatch)
         connection.execute("DROP TABLE event")
         raise ValueError("it does not fit")
 
-    monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(schema, "STEPS", {1: step})
-    with pytest.raises(LogError, match="could not be brought from format 1 to 2: it does not fit") as caught:
+    monkeypatch.setattr(schema, "VERSION", NEXT)
+    monkeypatch.setattr(schema, "STEPS", {NOW: step})
+    with pytest.raises(LogError, match=f"could not be brought from format {NOW} to {NEXT}: it does not fit") as caught:
         prepare_log(log)
     assert ".bak" in (caught.value.hint or "")
-    assert query(log, "PRAGMA user_version") == [(1,)]
+    assert query(log, "PRAGMA user_version") == [(NOW,)]
     assert query(log, "SELECT count(*) FROM event") == [(3,)]
 
 
@@ -255,7 +257,7 @@ async def test_a_log_is_not_migrated_under_a_run_that_writes_it(log: Path, reque
     assert f"run {RUN} is being written to it by pid {os.getpid()}" in refused(log).message
     await lease.release()
     prepare_log(log)
-    assert query(log, "PRAGMA user_version") == [(2,)]
+    assert query(log, "PRAGMA user_version") == [(NEXT,)]
 
 
 def test_a_reader_that_comes_while_the_log_is_being_made_waits_for_it(tmp_path: Path) -> None:

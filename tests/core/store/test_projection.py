@@ -40,6 +40,8 @@ from support.log_events import (
     phase,
     query,
     retrying,
+    review_undone,
+    reviewed,
     session,
     started,
     superseded,
@@ -90,6 +92,17 @@ EVENTS = st.one_of(
     outcomes(),
     st.builds(superseded, **{name: SLOT[name] for name in ("task", "attempt", "take", "run_id")}, why=TEXT),
     st.builds(superseded, **{name: SLOT[name] for name in ("task", "attempt", "take", "run_id")}, why=TEXT),
+    st.builds(
+        reviewed,
+        **SLOT,
+        author=st.sampled_from(["ann", "bea"]) | TEXT,
+        verdict=st.sampled_from([None, "agree", "disagree"]),
+        passed=st.none() | st.booleans(),
+        label=st.none() | TEXT,
+        note=st.none() | TEXT,
+        blind=st.booleans(),
+    ),
+    st.builds(review_undone, st.integers(1, 12) | COUNT, **SLOT, author=st.sampled_from(["ann", "bea"])),
     st.builds(AttemptPhase, **SLOT, phase=st.sampled_from(["model", "tool", "scoring"]), detail=st.none() | TEXT),
     st.builds(
         AttemptRetrying, **SLOT, n=COUNT, limit=COUNT, wait_seconds=SECONDS, reason=TEXT, status=st.none() | COUNT
