@@ -1,6 +1,6 @@
 """Results made by hand, for tests that look at what is done with them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rollgrid.agent.run import Message, RunOutput, RunStatus, ToolExecution
@@ -29,8 +29,27 @@ def tool(name: str, result: str = "ok", **fields: Any) -> ToolExecution:
     return ToolExecution(tool_name=name, tool_args=arguments, result=result, **fields)
 
 
+class Elsewhere:
+    """Transcripts that lie elsewhere, and what was asked for."""
+
+    def __init__(self, load: Callable[[], RunOutput | None]) -> None:
+        self.load = load
+        self.kept: list[AttemptResult] = []
+
+    def read(self, attempt: AttemptResult) -> RunOutput | None:
+        return self.load()
+
+    def keeps(self, attempt: AttemptResult) -> None:
+        self.kept.append(attempt)
+
+
 def attempt(outcome: str = "+", run: RunOutput | None = None, **fields: Any) -> AttemptResult:
-    """`+` passed, `-` failed, `!` error, `t` timeout, `c` cancelled, `p` paused, `u` completed but unscored."""
+    """`+` passed, `-` failed, `!` error, `t` timeout, `c` cancelled, `p` paused, `u` completed but unscored.
+
+    With `load` the transcript lies elsewhere and is what that gives.
+    """
+    if "load" in fields:
+        fields |= {"run": None, "source": Elsewhere(fields.pop("load"))}
     stops = {"!": "error", "t": "timeout", "c": "cancelled", "p": "paused"}
     score = {"+": Score(1.0, True), "-": Score(0.0, False)}.get(outcome)
     errors = {"!": "ValueError: broken", "t": "timeout after 5 s", "u": "scorer: TypeError: no score"}

@@ -10,7 +10,7 @@ from rollgrid.analysis.quantiles import Quantiles, quantiles
 from rollgrid.analysis.wilson import Interval, clustered, wilson
 
 if TYPE_CHECKING:
-    from rollgrid.environments.attempt import AttemptResult
+    from rollgrid.environments.attempt import StopReason, Usage
     from rollgrid.environments.result import EnvironmentRunResult, TaskResult
 
 __all__ = ["AtJ", "Effort", "RunStatistics", "TaskStatistics", "is_simulated", "statistics"]
@@ -170,11 +170,15 @@ def statistics(result: "EnvironmentRunResult", confidence: float = 0.95) -> RunS
     `quantiles` of this package. Raises `ValueError` for a confidence outside (0, 1).
     """
     z = z_point(checked_confidence(confidence))
-    tasks = tuple(_task(one, z) for one in result.task_results)
+    # Of a large result the attempts lie in the log; they are read once, and only what is looked at here is kept.
+    taken = [
+        [_Taken(a.duration_seconds, a.stop_reason, a.usage) for a in t.read_attempts()] for t in result.task_results
+    ]
+    tasks = tuple(_task(one, mine, z) for one, mine in zip(result.task_results, taken, strict=True))
     counts = [(one.n_passed, one.n_scored) for one in tasks]
     measured = sum(scored > 0 for _, scored in counts)
     passed, scored, attempts = result.n_passed, result.n_scored, result.n_attempts
-    effort = _effort([attempt for one in result.task_results for attempt in one.attempts])
+    effort = _effort([one for mine in taken for one in mine])
     return RunStatistics(
         env_name=result.env_name,
         model=_model(result),
@@ -214,19 +218,27 @@ def _total_cost(result: "EnvironmentRunResult", effort: Effort) -> float | None:
     return None if effort.cost is None else effort.cost.total
 
 
-def _task(one: "TaskResult", z: float) -> TaskStatistics:
-    passed, scored = one.n_passed, one.n_scored
+class _Taken(NamedTuple):
+    """What an attempt took."""
+
+    duration_seconds: float
+    stop_reason: "StopReason"
+    usage: "Usage | None"
+
+
+def _task(one: "TaskResult", taken: Sequence[_Taken], z: float) -> TaskStatistics:
+    passed, scored, attempts = one.n_passed, one.n_scored, one.n_attempts
     return TaskStatistics(
         id=str(one.task.id),
-        n_attempts=len(one.attempts),
+        n_attempts=attempts,
         n_scored=scored,
         n_passed=passed,
         mean_value=one.mean_value,
         interval=wilson(passed, scored, z),
-        bounds=_bounds(passed, scored, len(one.attempts)),
+        bounds=_bounds(passed, scored, attempts),
         pass_at=tuple(pass_at(passed, scored, j) for j in range(1, scored + 1)),
         pass_hat=tuple(pass_hat(passed, scored, j) for j in range(1, scored + 1)),
-        effort=_effort(one.attempts),
+        effort=_effort(taken),
     )
 
 
@@ -246,7 +258,7 @@ def _at_j(tasks: Sequence[TaskStatistics]) -> Iterable[AtJ]:
         yield AtJ(j, at, hat, len(enough))
 
 
-def _effort(attempts: Sequence["AttemptResult"]) -> Effort:
+def _effort(attempts: Sequence[_Taken]) -> Effort:
     done = [one.duration_seconds for one in attempts if one.stop_reason == "completed"]
     cut = [one.duration_seconds for one in attempts if one.stop_reason == "timeout"]
     usages = [usage for one in attempts if (usage := one.usage) is not None]

@@ -1,8 +1,7 @@
 """The outcome of one attempt."""
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rollgrid.agent.run import RunOutput
 from rollgrid.scorer.base import Score
@@ -26,24 +25,38 @@ class Usage(NamedTuple):
     cost: float | None
 
 
+class Transcripts(Protocol):
+    """Where the transcripts of attempts lie that are not in memory: the log, or a baseline file."""
+
+    def read(self, attempt: "AttemptResult") -> RunOutput | None:
+        """The transcript, made anew at each call. May fill in what lies beside it (the score's `detail`)."""
+        ...
+
+    def keeps(self, attempt: "AttemptResult") -> None:
+        """Told that the attempt has its transcript in memory now; may take it away again, later."""
+        ...
+
+
 class AttemptResult:
     """One attempt, complete. A failure is data here, never an exception.
 
-    `score` is None when the attempt is unscored. `run` is what the agent left behind; for a result that was read from
-    the log it is loaded when it is first asked for, so a large result stays small. `index` is the attempt's number
+    `score` is None when the attempt is unscored. `run` is what the agent left behind; where that lies in the log or in
+    a large file it is read when it is asked for, so that a large result stays small. `index` is the attempt's number
     (1-based), `take` how often it has been run, `limit` the clock that fired on a timeout, `status` the HTTP status of
     the error where there was one.
     """
 
     __slots__ = (
-        "_load",
+        "_content",
         "_run",
+        "_source",
         "_usage",
         "duration_seconds",
         "error",
         "error_type",
         "index",
         "limit",
+        "place",
         "score",
         "status",
         "stop_reason",
@@ -65,12 +78,16 @@ class AttemptResult:
         take: int = 1,
         limit: str | None = None,
         status: int | None = None,
-        load: Callable[[], RunOutput | None] | None = None,
+        source: Transcripts | None = None,
+        place: int = 0,
         usage: Usage | None = None,
     ) -> None:
         self._run = run
-        self._load = load
+        self._source = source
         self._usage = usage
+        self._content: Any = None
+        self.place = place
+        """Where the source has it: the position of its task, or of its line."""
         self.score = score
         self.stop_reason = stop_reason
         self.duration_seconds = duration_seconds
@@ -84,26 +101,43 @@ class AttemptResult:
 
     @property
     def run(self) -> RunOutput | None:
-        if self._run is None and self._load is not None:
-            self._run = self._load()
-            self._load = None
+        if self._run is None and self._source is not None:
+            self._run = self._read(self._source)
+            if self._run is not None:
+                self._source.keeps(self)
         return self._run
 
     def drop_run(self) -> None:
-        """Forget the transcript, which the log has; the figures stay."""
+        """Forget the transcript, which the log or a file has; the figures stay."""
         self._usage = self.usage
         self._run = None
 
+    def leave_to(self, source: Transcripts, place: int) -> None:
+        """Forget the transcript, which is read from `source` when it is asked for again.
+
+        An answer that is no text stays in memory: a log knows the values of an instance and not its class.
+        """
+        if self._run is not None and not isinstance(self._run.content, str):
+            self._content = self._run.content
+        self._source, self.place = source, place
+        self.drop_run()
+
     @property
     def is_loaded(self) -> bool:
-        """Whether the transcript is at hand, without reading it from the log."""
+        """Whether the transcript is in memory."""
         return self._run is not None
 
     def read_run(self) -> RunOutput | None:
         """As `run`, without keeping what had to be loaded: for going through many attempts once."""
-        if self._run is None and self._load is not None:
-            return self._load()
+        if self._run is None and self._source is not None:
+            return self._read(self._source)
         return self._run
+
+    def _read(self, source: Transcripts) -> RunOutput | None:
+        run = source.read(self)
+        if run is not None and self._content is not None:
+            run.content = self._content
+        return run
 
     @property
     def usage(self) -> Usage | None:

@@ -58,7 +58,7 @@ def to_sft_jsonl(
     most = float("inf") if max_conversations is None else max_conversations
     with atomic_file(path) as file:
         for one in result.task_results:
-            for position, attempt in enumerate(one.attempts):
+            for position, attempt in enumerate(one.read_attempts()):
                 messages = _candidate(attempt, only_passed, include_tool_runs, report)
                 if messages is None:
                     continue

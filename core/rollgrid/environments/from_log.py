@@ -1,31 +1,37 @@
-"""A result out of the log, with transcripts that are read when they are asked for."""
+"""A result out of the log, with attempts and transcripts that are read when they are asked for."""
 
 import asyncio
+from collections import deque
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from rollgrid.agent.run import RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason, Usage
-from rollgrid.environments.result import EnvironmentRunResult, TaskResult
+from rollgrid.environments.result import EnvironmentRunResult
 from rollgrid.environments.task import Task
-from rollgrid.errors import RunError
+from rollgrid.environments.task_result import Attempts, TaskResult
+from rollgrid.errors import LogError, RunError
 from rollgrid.scorer.base import Score
-from rollgrid.store.reader import LogReader, read_transcript
-from rollgrid.store.rows import AttemptRow, RunRow
+from rollgrid.store.logged import Counts, EndedRow, LoggedRun
+from rollgrid.store.reader import LogReader
+from rollgrid.store.rows import RunRow
 
-__all__ = ["aresult_from_log", "result_from_log"]
+__all__ = ["LogTranscripts", "Recent", "aresult_from_log", "result_from_log"]
+
+RECENT = 256
+"""So many transcripts that were read for `attempt.run` stay in memory; an older one is read again when asked for."""
 
 
 def result_from_log(path: Path, run_id: str) -> EnvironmentRunResult:
     """The run as it stands in the log: every attempt's newest take that was not superseded and has ended.
 
-    A transcript is read when `run` of its attempt is first asked for; the score's `detail` comes with it. Raises
-    `RunError` when there is no such run and `LogError` when the log cannot be read. Inside a running event loop this
-    works too, but blocks it; await `aresult_from_log` there.
+    The counts are there at once, a task's attempts are read when they are first asked for, and a transcript when `run`
+    of its attempt is; the score's `detail` comes with it. Of the transcripts the last few hundred stay in memory.
+    Raises `RunError` when there is no such run and `LogError` when the log cannot be read, also later, when it has gone
+    by then. Inside a running event loop this works too, but blocks it; await `aresult_from_log` there.
     """
     try:
         asyncio.get_running_loop()
@@ -40,27 +46,14 @@ async def aresult_from_log(path: Path, run_id: str) -> EnvironmentRunResult:
         row = await reader.run(run_id)
         if row is None:
             raise RunError(f"no run {run_id} in {path}", "`rollgrid runs` lists them")
-        tasks: list[Task] = []
-        for one in await reader.tasks(run_id):
-            text, expected = await reader.task_text(run_id, one.index)
-            tasks.append(Task(text, expected, one.id, one.metadata))
-        current = _current(await reader.attempts(run_id))
+        logged = LoggedRun(reader.path, run_id, row.seq)
+        task_results = await asyncio.to_thread(_task_results, logged)
     return EnvironmentRunResult(
         env_name=row.env_name,
         k=row.k,
         env_fingerprint=row.env_fingerprint,
         policy_fingerprint=row.policy_fingerprint,
-        task_results=tuple(
-            TaskResult(
-                task,
-                tuple(
-                    _attempt(path, run_id, current[index, number])
-                    for number in range(1, row.k + 1)
-                    if (index, number) in current
-                ),
-            )
-            for index, task in enumerate(tasks)
-        ),
+        task_results=task_results,
         duration_seconds=row.active_seconds,
         stopped_early=_stopped_early(row),
         fingerprint_parts=row.fingerprint_parts,
@@ -68,26 +61,79 @@ async def aresult_from_log(path: Path, run_id: str) -> EnvironmentRunResult:
     )
 
 
-def _current(rows: list[AttemptRow]) -> dict[tuple[int, int], AttemptRow]:
-    """The take that counts of each attempt."""
-    current: dict[tuple[int, int], AttemptRow] = {}
-    for row in rows:
-        if row.superseded is not None or row.stop_reason is None:
-            continue
-        key = (row.task, row.attempt)
-        if key not in current or current[key].take < row.take:
-            current[key] = row
-    return current
+class Recent:
+    """Sees to it that of the transcripts that lie elsewhere only so many are in memory."""
+
+    def __init__(self, size: int = RECENT) -> None:
+        self._attempts: deque[AttemptResult] = deque()
+        self._size = size
+
+    def keeps(self, attempt: AttemptResult) -> None:
+        """As `Transcripts.keeps`."""
+        self._attempts.append(attempt)
+        while len(self._attempts) > self._size:
+            self._attempts.popleft().drop_run()
 
 
-def _attempt(path: Path, run_id: str, row: AttemptRow) -> AttemptResult:
+class LogTranscripts(Recent):
+    """The transcripts of a run of the log. An attempt's `place` is the position of its task."""
+
+    def __init__(self, logged: LoggedRun) -> None:
+        super().__init__()
+        self._logged = logged
+
+    def read(self, attempt: AttemptResult) -> RunOutput | None:
+        """The transcript, and with it what lies beside it: the score's detail and whether the tool limit was hit."""
+        logged = self._logged
+        data = logged.transcript(attempt.place, attempt.index, attempt.take)
+        if data is None:
+            what = f"attempt {attempt.index} of the task at position {attempt.place} of run {logged.run_id}"
+            raise LogError(f"the log {logged.path} does not hold {what} any more", "is it still the same log?")
+        kept = data.pop("score", None)
+        if attempt.score is not None and attempt.score.detail is None and isinstance(kept, dict):
+            detail = cast("dict[str, Any]", kept).get("detail")
+            attempt.score.detail = cast("dict[str, Any]", detail) if isinstance(detail, dict) else None
+        run = RunOutput.from_dict(data)
+        attempt.tool_call_limit_hit = attempt.tool_call_limit_hit or run.tool_call_limit_hit
+        return run
+
+
+class _LoggedTask:
+    """The attempts of one task in the log. The counts are those of the moment in which the result was made."""
+
+    def __init__(self, logged: LoggedRun, transcripts: LogTranscripts, index: int, counts: Counts) -> None:
+        self._logged = logged
+        self._transcripts = transcripts
+        self._index = index
+        self.counts = Attempts(*counts)
+
+    def values(self) -> list[float]:
+        return self._logged.values(self._index)
+
+    def read(self) -> tuple[AttemptResult, ...]:
+        rows = self._logged.ended(self._index)
+        return tuple(_attempt(row, self._transcripts, self._index) for row in rows)
+
+
+def _task_results(logged: LoggedRun) -> tuple[TaskResult, ...]:
+    counts, transcripts = logged.counts(), LogTranscripts(logged)
+    return tuple(
+        TaskResult.stored(
+            Task(one.input, one.expected, one.id, one.metadata),
+            _LoggedTask(logged, transcripts, index, counts.get(index, Counts())),
+        )
+        for index, one in enumerate(logged.tasks())
+    )
+
+
+def _attempt(row: EndedRow, transcripts: LogTranscripts, place: int) -> AttemptResult:
     score = None
     if row.passed is not None and row.value is not None:
-        score = Score(row.value, row.passed, row.reason)
-    attempt = AttemptResult(
+        score = Score(row.value, bool(row.passed), row.reason)
+    return AttemptResult(
         run=None,
         score=score,
-        stop_reason=StopReason(row.stop_reason or "error"),
+        stop_reason=StopReason(row.stop_reason),
         duration_seconds=row.duration_seconds or 0.0,
         error=row.error,
         error_type=row.error_type,
@@ -95,23 +141,9 @@ def _attempt(path: Path, run_id: str, row: AttemptRow) -> AttemptResult:
         take=row.take,
         status=row.status,
         usage=Usage(row.input_tokens, row.output_tokens, row.cost),
+        source=transcripts,
+        place=place,
     )
-    attempt._load = partial(_load, path, run_id, row, attempt)
-    return attempt
-
-
-def _load(path: Path, run_id: str, row: AttemptRow, attempt: AttemptResult) -> RunOutput | None:
-    """The transcript, and with it what lies beside it: the score's detail and whether the tool limit was hit."""
-    data = read_transcript(path, run_id, row.task, row.attempt, row.take)
-    if data is None:
-        return None
-    kept = data.pop("score", None)
-    if attempt.score is not None and isinstance(kept, dict):
-        detail = cast("dict[str, Any]", kept).get("detail")
-        attempt.score.detail = cast("dict[str, Any]", detail) if isinstance(detail, dict) else None
-    run = RunOutput.from_dict(data)
-    attempt.tool_call_limit_hit = attempt.tool_call_limit_hit or run.tool_call_limit_hit
-    return run
 
 
 def _in_thread(work: Coroutine[Any, Any, EnvironmentRunResult]) -> EnvironmentRunResult:

@@ -69,7 +69,7 @@ async def ato_preference_jsonl(
 def _pairs(one: TaskResult, report: PreferenceReport) -> list[tuple[_Side, _Side]]:
     passed: list[_Side] = []
     failed: list[_Side] = []
-    for position, attempt in enumerate(one.attempts):
+    for position, attempt in enumerate(one.read_attempts()):
         if attempt.score is None:
             continue
         side = _side(position, attempt, report)

@@ -118,7 +118,7 @@ def _side(result: EnvironmentRunResult) -> PromptSide:
     systems: Counter[str] = Counter()
     models: Counter[str] = Counter()
     for one in result.task_results:
-        for attempt in one.attempts:
+        for attempt in one.read_attempts():
             run = attempt.read_run()
             if run is None:
                 continue

@@ -21,14 +21,14 @@ def grid_text(result: EnvironmentRunResult) -> str:
     glyphs = stdout_glyphs()
     ids = [clean_line(str(one.task.id)) for one in result.task_results]
     id_cells = min(_ID_CELLS, max(map(width, ids), default=2))
-    columns = max([result.k, *(len(one.attempts) for one in result.task_results)])
+    columns = max([result.k, *(one.n_attempts for one in result.task_results)])
     facts = [f"k={result.k}", _counted(result.n_attempts, "attempt"), f"{result.duration_seconds:.0f}s"]
     cost = _cost(result)
     if cost is not None:
         facts.append(f"${cost:.4f}")
     lines = [f"{clean_line(result.env_name)}  {', '.join(facts)}"]
     for known, one in zip(ids, result.task_results, strict=True):
-        cells = "".join(_glyph(attempt, glyphs) for attempt in one.attempts)
+        cells = "".join(_glyph(attempt, glyphs) for attempt in one.read_attempts())
         tags = ["learning zone"] if one.in_learning_zone else []
         if one.n_unscored:
             tags.append(f"{one.n_unscored} unscored")
@@ -59,7 +59,7 @@ def _report(result: EnvironmentRunResult, only: str, limit: int | None) -> Itera
     for one in result.task_results:
         chosen = [
             (number, attempt)
-            for number, attempt in enumerate(one.attempts, start=1)
+            for number, attempt in enumerate(one.read_attempts(), start=1)
             if only == "all" or not attempt.passed
         ]
         if not chosen:
@@ -208,15 +208,15 @@ def _tokens(run: RunOutput) -> str:
 
 
 def _cost(result: EnvironmentRunResult) -> float | None:
-    """The sum of the costs that are known. No transcript is read from the log for it: that would load everything."""
+    """The sum of the costs that are known. No transcript is read for it."""
     known = result.about.get("cost")
     if isinstance(known, (int, float)):
         return float(known)
     costs = [
-        attempt.run.metrics.cost
+        usage.cost
         for one in result.task_results
-        for attempt in one.attempts
-        if attempt.is_loaded and attempt.run is not None and attempt.run.metrics.cost is not None
+        for attempt in one.read_attempts()
+        if (usage := attempt.usage) is not None and usage.cost is not None
     ]
     return sum(costs) if costs else None
 

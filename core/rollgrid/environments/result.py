@@ -7,59 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rollgrid.environments.attempt import AttemptResult
-from rollgrid.environments.task import Task
-from rollgrid.scorer.base import Score
+from rollgrid.environments.task_result import TaskResult, mean, share
 
 if TYPE_CHECKING:
     from rollgrid.analysis.estimators import RunStatistics
     from rollgrid.environments.diff import EnvironmentDiff
 
 __all__ = ["EnvironmentRunResult", "TaskResult"]
-
-
-@dataclass
-class TaskResult:
-    """One task's attempts, in attempt order.
-
-    Unscored attempts (errors, timeouts, failed scorers) are in `n_unscored` and in no rate: a timeout is no wrong
-    answer.
-    """
-
-    task: Task
-    attempts: tuple[AttemptResult, ...]
-
-    @property
-    def scores(self) -> list[Score]:
-        """The scores there are, in attempt order."""
-        return [attempt.score for attempt in self.attempts if attempt.score is not None]
-
-    @property
-    def n_scored(self) -> int:
-        return sum(attempt.score is not None for attempt in self.attempts)
-
-    @property
-    def n_unscored(self) -> int:
-        return len(self.attempts) - self.n_scored
-
-    @property
-    def n_passed(self) -> int:
-        return sum(attempt.passed for attempt in self.attempts)
-
-    @property
-    def pass_rate(self) -> float | None:
-        """Passed over scored attempts; None when nothing is scored."""
-        return _share(self.n_passed, self.n_scored)
-
-    @property
-    def mean_value(self) -> float | None:
-        """Mean score value over scored attempts; None when nothing is scored."""
-        return _mean([score.value for score in self.scores])
-
-    @property
-    def in_learning_zone(self) -> bool:
-        """Whether some scored attempts passed and some did not."""
-        return 0 < self.n_passed < self.n_scored
 
 
 @dataclass
@@ -83,7 +37,7 @@ class EnvironmentRunResult:
 
     @property
     def n_attempts(self) -> int:
-        return sum(len(one.attempts) for one in self.task_results)
+        return sum(one.n_attempts for one in self.task_results)
 
     @property
     def n_scored(self) -> int:
@@ -100,12 +54,12 @@ class EnvironmentRunResult:
     @property
     def pass_rate(self) -> float | None:
         """Passed over scored attempts of all tasks together; None when nothing is scored."""
-        return _share(self.n_passed, self.n_scored)
+        return share(self.n_passed, self.n_scored)
 
     @property
     def mean_value(self) -> float | None:
         """Mean score value over the scored attempts of all tasks together; None when nothing is scored."""
-        return _mean([score.value for one in self.task_results for score in one.scores])
+        return mean([value for one in self.task_results for value in one.values])
 
     def summary(self) -> dict[str, Any]:
         """The figures for programs. The keys are frozen: none is added, renamed or dropped."""
@@ -150,7 +104,8 @@ class EnvironmentRunResult:
     def errors(self) -> dict[str, list[str]]:
         """The error texts of each task that has any, by task id, in attempt order."""
         found = {
-            str(one.task.id): [attempt.error for attempt in one.attempts if attempt.error] for one in self.task_results
+            str(one.task.id): [attempt.error for attempt in one.read_attempts() if attempt.error]
+            for one in self.task_results
         }
         return {known: texts for known, texts in found.items() if texts}
 
@@ -211,7 +166,7 @@ class EnvironmentRunResult:
 
     @classmethod
     def from_log(cls, path: str | Path, run_id: str) -> "EnvironmentRunResult":
-        """A run out of the log. Transcripts are read when they are asked for."""
+        """A run out of the log. Attempts and transcripts are read when they are asked for."""
         from rollgrid.environments.from_log import result_from_log
 
         return result_from_log(Path(path), run_id)
@@ -250,11 +205,3 @@ class EnvironmentRunResult:
         from rollgrid.environments.report import grid_text
 
         return grid_text(self)
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rollgrid.agent.run import RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason
+from rollgrid.environments.from_log import LogTranscripts
 from rollgrid.environments.task import Task
 from rollgrid.errors import RunError
 from rollgrid.runner.budget import Spent
@@ -16,7 +16,8 @@ from rollgrid.runner.schedule import Slot
 from rollgrid.scorer.base import Score
 from rollgrid.store.codec import encode
 from rollgrid.store.events import AttemptEnded, AttemptSuperseded, Event, RunExtended, SessionEnded
-from rollgrid.store.reader import LogReader, read_transcript
+from rollgrid.store.logged import LoggedRun
+from rollgrid.store.reader import LogReader
 from rollgrid.store.rows import AttemptRow, RunRow
 
 Key = tuple[int, int]
@@ -46,8 +47,9 @@ async def prepare_resume(
     wanted = _indices(row, tasks, only)
     rows = await reader.attempts(row.run_id)
     current = current_takes(rows)
+    transcripts = LogTranscripts(LoggedRun(log, row.run_id))
     kept = {
-        key: _result_of(log, row.run_id, attempt)
+        key: _result_of(transcripts, attempt)
         for key, attempt in current.items()
         if attempt.phase == "ended" and (attempt.passed is not None or attempt.task not in wanted)
     }
@@ -194,11 +196,7 @@ def _tasks_of_run(tasks: Sequence[Task], ids: Sequence[str]) -> tuple[Task, ...]
     return tuple(by_id[task_id] for task_id in ids)
 
 
-def _result_of(log: Path, run_id: str, row: AttemptRow) -> AttemptResult:
-    def load() -> RunOutput | None:
-        data = read_transcript(log, run_id, row.task, row.attempt, row.take)
-        return RunOutput.from_dict(data) if data else None
-
+def _result_of(transcripts: LogTranscripts, row: AttemptRow) -> AttemptResult:
     return AttemptResult(
         run=None,
         score=Score(row.value, row.passed, row.reason) if row.value is not None and row.passed is not None else None,
@@ -209,7 +207,8 @@ def _result_of(log: Path, run_id: str, row: AttemptRow) -> AttemptResult:
         status=row.status,
         index=row.attempt,
         take=row.take,
-        load=load,
+        source=transcripts,
+        place=row.task,
     )
 
 

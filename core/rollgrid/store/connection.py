@@ -43,8 +43,11 @@ class TornLogError(sqlite3.OperationalError):
         super().__init__("its -wal or -shm file was deleted while a run was writing it, which will put that right")
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A plain connection in autocommit mode, for work off the event loop."""
+def connect(path: Path, mode: str, *, any_thread: bool = False) -> sqlite3.Connection:
+    """A plain connection in autocommit mode, for work off the event loop.
+
+    `any_thread`: more than one thread uses it, and whoever does sees to it that they do so one at a time.
+    """
     if files.wait_while_torn(path):
         raise TornLogError
     return sqlite3.connect(
@@ -53,6 +56,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         isolation_level=None,
         timeout=BUSY_SECONDS,
         detect_types=sqlite3.PARSE_COLNAMES,
+        check_same_thread=not any_thread,
     )
 
 

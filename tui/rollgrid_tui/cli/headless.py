@@ -76,7 +76,7 @@ def why_not_done(outcome: "SessionOutcome") -> str:
     again = f"rollgrid resume {outcome.run_id} goes on."
     if outcome.state == "interrupted":
         return f"run {outcome.run_id} was interrupted with {result.n_attempts} attempts kept. {again}"
-    cause = outcome.reason or next((a.error for t in result.task_results for a in t.attempts if a.error), None)
+    cause = outcome.reason or next((a.error for t in result.task_results for a in t.read_attempts() if a.error), None)
     because = f": {one_line(cause)}" if cause else ""
     if result.n_scored == 0 and outcome.stopped_early != "budget":
         return f"no attempt was scored{because}. Put that right, then {again}"

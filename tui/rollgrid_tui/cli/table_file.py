@@ -39,7 +39,7 @@ def csv_bytes(result: "EnvironmentRunResult") -> bytes:
     writer.writerow([*COLUMNS, *(f"metadata.{key}" for key in keys)])
     for one in result.task_results:
         metadata = {str(key): value for key, value in one.task.metadata.items()}
-        for number, attempt in enumerate(one.attempts, start=1):
+        for number, attempt in enumerate(one.read_attempts(), start=1):
             facts = {"env": result.env_name, "task": one.task.id, **_facts(attempt, number)}
             facts |= {key: result.about.get(key) for key in ("model", "model_kind")}
             writer.writerow([_cell(facts[name]) for name in COLUMNS] + [_cell(metadata.get(key)) for key in keys])
