@@ -16,16 +16,18 @@ ROOT = Path(__file__).parents[2]
 
 
 class Terminal:
-    """A child on a pseudo terminal. `output` is every byte it has written."""
+    """A child on a pseudo terminal: Python with these arguments, or another program. `output` is all it has written."""
 
-    def __init__(self, *arguments: str, columns: int = 100, rows: int = 30, **environ: str) -> None:
+    def __init__(
+        self, *arguments: str, columns: int = 100, rows: int = 30, program: str = sys.executable, **environ: str
+    ) -> None:
         self.output = b""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(slave)
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "LC_ALL") if name in os.environ}
         self.process = subprocess.Popen(
-            [sys.executable, *arguments],
+            [program, *arguments],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -98,6 +100,11 @@ class Terminal:
     def attributes(self) -> list[object]:
         """The terminal's modes now, to compare with `before`."""
         return list(termios.tcgetattr(self._slave))
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The window has another size from now on; the child hears of it."""
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        os.kill(self.process.pid, signal.SIGWINCH)
 
     def hang_up(self) -> None:
         """The connection is lost: the far end of the terminal is closed."""

@@ -314,6 +314,7 @@ ACTIONS: tuple[Action, ...] = (
         command="rollgrid baseline list",
     ),
     Action("app.suspend", "suspend_process", ("ctrl+z",), "suspend", "Go to the shell; fg comes back"),
+    Action("app.redraw", "redraw", ("ctrl+l",), "redraw", "Draw the screen anew, after something else wrote on it"),
     Action("app.theme", "next_theme", (), "theme", "Dark, light, or the terminal's own colours"),
     Action("app.quit", "leave", ("q", "ctrl+c", "ctrl+q"), "quit", "Quit the dashboard; a run goes on", hint="quit"),
 )

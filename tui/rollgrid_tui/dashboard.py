@@ -20,6 +20,7 @@ from rollgrid_tui.glyphs import glyphs
 from rollgrid_tui.hangup import HangupWatch, terminal_files
 from rollgrid_tui.keymap import Keymap, bindings
 from rollgrid_tui.palette import ActionProvider
+from rollgrid_tui.repaint import SparingApp
 from rollgrid_tui.screens.alerts import AlertsScreen
 from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.base import FeedScreen
@@ -50,7 +51,7 @@ MISMATCHES = {
 }
 
 
-class Dashboard(App[None], inherit_bindings=False):
+class Dashboard(SparingApp, inherit_bindings=False):
     """A view of one log. It never touches a run: what it wants of one, it asks through the log."""
 
     CSS_PATH = "dashboard.tcss"
