@@ -148,6 +148,8 @@ def derived_rows(path: Path) -> dict[str, list[Any]]:
         "run": query(path, "SELECT * FROM run ORDER BY run_id"),
         "task": query(path, "SELECT * FROM task ORDER BY run_id, task"),
         "attempt": query(path, "SELECT * FROM attempt ORDER BY run_id, task, attempt, take"),
+        "scoring": query(path, "SELECT * FROM scoring ORDER BY run_id, scoring"),
+        "rescored": query(path, "SELECT * FROM rescored ORDER BY run_id, scoring, task, attempt, take"),
         "review": query(path, "SELECT * FROM review ORDER BY seq"),
         "command": query(path, "SELECT command_id, accepted, answer FROM command ORDER BY command_id"),
     }

@@ -77,7 +77,7 @@ def fingerprint_run(
         policy = policy_fingerprint(subject)
     except FingerprintError as error:
         warnings.append(f"what answered in this run is not recorded, its policy has no fingerprint: {error}")
-    return RunFingerprints(None if failures else _combined(parts), policy, parts, tuple(warnings))
+    return RunFingerprints(None if failures else combined(parts), policy, parts, tuple(warnings))
 
 
 def fingerprint_parts(env: "Environment", subject: Any = None) -> dict[str, str]:
@@ -93,7 +93,7 @@ def fingerprint_parts(env: "Environment", subject: Any = None) -> dict[str, str]
 
 def env_fingerprint(env: "Environment", subject: Any = None) -> str:
     """`rgenv1:` and 64 hex digits. Raises `FingerprintError`."""
-    return _combined(fingerprint_parts(env, subject))
+    return combined(fingerprint_parts(env, subject))
 
 
 def policy_fingerprint(subject: Any) -> str:
@@ -127,7 +127,7 @@ def fingerprint_of(thing: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _combined(parts: Mapping[str, str]) -> str:
+def combined(parts: Mapping[str, str]) -> str:
     return PREFIX + digest(dict(parts), "environment")
 
 

@@ -219,6 +219,50 @@ class ReviewUndone(AttemptEvent):
     author: str
 
 
+class ScoringStarted(Event):
+    """A scorer is about to be applied to the stored transcripts. Whoever does it writes the events, not the runner.
+
+    `scoring` names this scoring. `digest` is that of the scorer (as in `fingerprint_parts`), None where it has none;
+    the fingerprint and its parts are those of the run's environment with this scorer in it. `expected` are the expected
+    values by task id that differ from the run's. It counts with its `ScoringEnded`.
+    """
+
+    kind: Literal["scoring_started"] = "scoring_started"
+    scoring: str
+    scorer: str
+    digest: str | None
+    env_fingerprint: str | None
+    fingerprint_parts: dict[str, str] = Field(default_factory=dict)
+    expected: dict[str, Any] = Field(default_factory=dict)
+    source: dict[str, Any] = Field(default_factory=dict)
+    author: str
+    host: str
+
+
+class AttemptRescored(AttemptEvent):
+    """What a scoring says of a take. `passed`, `value` and `reason` are None when it has no score; `error` says why."""
+
+    kind: Literal["attempt_rescored"] = "attempt_rescored"
+    scoring: str
+    passed: bool | None = None
+    value: float | None = None
+    reason: str | None = None
+    detail: dict[str, Any] | None = None
+    error: str | None = None
+    error_type: str | None = None
+    duration_seconds: float
+    scorer_input_tokens: int = 0
+    scorer_output_tokens: int = 0
+    scorer_cost: float | None = None
+
+
+class ScoringEnded(Event):
+    """All attempts that could be scored were: from now on the scoring counts."""
+
+    kind: Literal["scoring_ended"] = "scoring_ended"
+    scoring: str
+
+
 class StormCalled(Event):
     """The last `window` completions all failed with one signature."""
 
@@ -266,6 +310,9 @@ AnyEvent = Annotated[
     | AttemptSuperseded
     | Reviewed
     | ReviewUndone
+    | ScoringStarted
+    | AttemptRescored
+    | ScoringEnded
     | StormCalled
     | StormCleared
     | CommandAnswered

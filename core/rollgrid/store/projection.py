@@ -14,8 +14,8 @@ write back the rows that come out. Rules that keep the counts honest:
 - A take that waits to make a call again has `n/limit, reason` as its `detail`: retry n of at most limit.
 - Events of a take that was never started change nothing, except `attempt_ended`, which says all there is to know.
   Events of a run that was never created change nothing.
-- Reviews touch no row of `run` or `attempt`: the `seq` of these tells how far a runner got, and people review when it
-  is long gone.
+- Reviews and scorings touch no row of `run` or `attempt`: the `seq` of these tells how far a runner got, and people
+  come when it is long gone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +25,7 @@ from typing import Any
 from rollgrid.store.codec import storable, to_text
 from rollgrid.store.entry import Entry
 from rollgrid.store.review_fold import REVIEW_KINDS, fold_review
+from rollgrid.store.scoring_fold import SCORING_KINDS, ScoringChanges
 from rollgrid.store.states import AttemptState, Key, ReviewState, RunState
 
 _COUNTED_INTEGER = 2**53
@@ -40,6 +41,7 @@ class Changes:
     answers: list[tuple[bool, str, int, str]] = field(default_factory=list[tuple[bool, str, int, str]])
     over: list[Key] = field(default_factory=list[Key])
     reviews: list[ReviewState] = field(default_factory=list[ReviewState])
+    scorings: ScoringChanges = field(default_factory=ScoringChanges)
 
 
 def touched(entries: Iterable[Entry]) -> tuple[set[str], set[Key]]:
@@ -76,6 +78,9 @@ def fold(
             review = fold_review(entry, attempts, reviews)
             if review is not None:
                 changed_reviews[review.seq] = None
+            continue
+        if entry.kind in SCORING_KINDS:
+            changes.scorings.fold(entry)
             continue
         run.seq = entry.seq
         changed_runs[entry.run_id] = None

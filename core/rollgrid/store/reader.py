@@ -20,6 +20,14 @@ from rollgrid.store.files import LogFiles
 from rollgrid.store.lease import LeaseRow
 from rollgrid.store.opening import prepare_log
 from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, ReviewRow, RunRow, TaskRow
+from rollgrid.store.scorings import (
+    SELECT_RESCORED,
+    SELECT_SCORINGS,
+    RescoredRow,
+    ScoringRow,
+    rescored_row,
+    scoring_row,
+)
 
 LAST = "last"
 """What `resolve` takes for the newest run."""
@@ -236,6 +244,14 @@ class LogReader:
             take,
         )
         return decode(rows[0][0]) if rows else None
+
+    async def scorings(self, run_id: str) -> list[ScoringRow]:
+        """What scorers said of the run afterwards, oldest first, those that have not ended included."""
+        return [scoring_row(row) for row in await self._all(SELECT_SCORINGS, run_id)]
+
+    async def rescored(self, run_id: str, scoring: str) -> list[RescoredRow]:
+        """The verdicts of one scoring."""
+        return [rescored_row(row) for row in await self._all(SELECT_RESCORED, run_id, scoring)]
 
     async def commands(self, run_id: str) -> list[CommandRow]:
         """All commands that were given to a run, oldest first."""

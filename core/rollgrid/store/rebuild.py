@@ -50,6 +50,8 @@ def refold(connection: sqlite3.Connection) -> int:
         "DELETE FROM task",
         "DELETE FROM attempt",
         "DELETE FROM review",
+        "DELETE FROM scoring",
+        "DELETE FROM rescored",
         "UPDATE command SET accepted = NULL, answer = NULL",
     ):
         connection.execute(statement)

@@ -38,7 +38,63 @@ def _there_are_reviews(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX review_by_change ON review (run_id, touched)")
 
 
-STEPS: dict[int, Step] = {1: _there_are_reviews}
+_SCORINGS = (
+    """
+CREATE TABLE scoring (
+  run_id            TEXT NOT NULL,
+  scoring           TEXT NOT NULL,
+  number            INTEGER,
+  scorer            TEXT NOT NULL,
+  digest            TEXT,
+  env_fingerprint   TEXT,
+  fingerprint_parts TEXT NOT NULL,
+  expected          TEXT NOT NULL,
+  source            TEXT NOT NULL,
+  author            TEXT NOT NULL,
+  host              TEXT NOT NULL,
+  started_at        REAL NOT NULL,
+  ended_at          REAL,
+  started_seq       INTEGER NOT NULL,
+  ended_seq         INTEGER,
+  PRIMARY KEY (run_id, scoring)
+) WITHOUT ROWID
+""",
+    """
+CREATE TABLE rescored (
+  run_id           TEXT NOT NULL,
+  scoring          TEXT NOT NULL,
+  task             INTEGER NOT NULL,
+  attempt          INTEGER NOT NULL,
+  take             INTEGER NOT NULL,
+  passed           INTEGER,
+  value            REAL,
+  reason           TEXT,
+  detail           TEXT,
+  error            TEXT,
+  error_type       TEXT,
+  duration_seconds REAL NOT NULL,
+  input_tokens     INTEGER NOT NULL,
+  output_tokens    INTEGER NOT NULL,
+  cost             REAL,
+  seq              INTEGER NOT NULL,
+  PRIMARY KEY (run_id, scoring, task, attempt, take)
+) WITHOUT ROWID
+""",
+)
+
+
+def _there_are_scorings(connection: sqlite3.Connection) -> None:
+    """As with reviews."""
+    for statement in _SCORINGS:
+        connection.execute(statement)
+
+
+def _reviews_and_scorings(connection: sqlite3.Connection) -> None:
+    _there_are_reviews(connection)
+    _there_are_scorings(connection)
+
+
+STEPS: dict[int, Step] = {1: _reviews_and_scorings}
 """`STEPS[n]` brings a log of format n to n + 1, inside the transaction that it is called in.
 
 A step that changes derived tables may drop them, create them anew with `statements` and fill them with

@@ -1,6 +1,7 @@
 -- The log of rollgrid. Three kinds of table:
 --   primary    event, body, task_body, command: the truth, appended and never changed
---   derived    run, task, attempt, review (and command.accepted/answer): the fold of the events, can be rebuilt from them
+--   derived    run, task, attempt, review, scoring, rescored (and command.accepted/answer): the fold of the events, can
+--              be rebuilt from them
 --   of now     lease: which runner holds a run; live: how far a running attempt has got
 
 CREATE TABLE event (
@@ -151,6 +152,48 @@ CREATE TABLE review (
   touched INTEGER NOT NULL
 );
 CREATE INDEX review_by_change ON review (run_id, touched);
+
+-- What a scorer said of a run's transcripts afterwards. A scoring counts once it has ended; then it has a number, from 2
+-- on, the run's own scores being number 1.
+CREATE TABLE scoring (
+  run_id            TEXT NOT NULL,
+  scoring           TEXT NOT NULL,
+  number            INTEGER,
+  scorer            TEXT NOT NULL,
+  digest            TEXT,
+  env_fingerprint   TEXT,
+  fingerprint_parts TEXT NOT NULL,
+  expected          TEXT NOT NULL,
+  source            TEXT NOT NULL,
+  author            TEXT NOT NULL,
+  host              TEXT NOT NULL,
+  started_at        REAL NOT NULL,
+  ended_at          REAL,
+  started_seq       INTEGER NOT NULL,
+  ended_seq         INTEGER,
+  PRIMARY KEY (run_id, scoring)
+) WITHOUT ROWID;
+
+-- A row for each take that a scoring looked at.
+CREATE TABLE rescored (
+  run_id           TEXT NOT NULL,
+  scoring          TEXT NOT NULL,
+  task             INTEGER NOT NULL,
+  attempt          INTEGER NOT NULL,
+  take             INTEGER NOT NULL,
+  passed           INTEGER,
+  value            REAL,
+  reason           TEXT,
+  detail           TEXT,
+  error            TEXT,
+  error_type       TEXT,
+  duration_seconds REAL NOT NULL,
+  input_tokens     INTEGER NOT NULL,
+  output_tokens    INTEGER NOT NULL,
+  cost             REAL,
+  seq              INTEGER NOT NULL,
+  PRIMARY KEY (run_id, scoring, task, attempt, take)
+) WITHOUT ROWID;
 
 CREATE TABLE live (
   run_id  TEXT NOT NULL,

@@ -70,5 +70,6 @@ def writes(changes: Changes) -> list[tuple[str, list[tuple[Any, ...]]]]:
         (PUT_REVIEW, [review_values(review) for review in changes.reviews]),
         (ANSWER_COMMAND, [*changes.answers]),
         (DROP_LIVE, [*over]),
+        *changes.scorings.writes(),
     ]
     return [(statement, rows) for statement, rows in every if rows]

@@ -218,7 +218,8 @@ async def test_an_attempt_without_a_score_can_be_labelled_and_judged_but_not_agr
 async def test_a_log_from_before_reviews_gets_their_table_and_a_backup(path, writer):
     await writer.aclose()
     with sqlite3.connect(path) as connection:
-        connection.execute("DROP TABLE review")
+        for table in ("review", "scoring", "rescored"):
+            connection.execute(f"DROP TABLE {table}")
         connection.execute(f"PRAGMA user_version = {schema.VERSION - 1}")
     connection.close()
     prepare_log(path)

@@ -137,12 +137,21 @@ def is_simulated(result: "EnvironmentRunResult") -> bool:
     return result.about.get("model_kind") == "simulated"
 
 
-def load_run(settings: Settings, run: str) -> "EnvironmentRunResult":
-    """A run of the log as a result; transcripts are read when they are asked for."""
+def load_run(settings: Settings, text: str) -> "EnvironmentRunResult":
+    """A run of the log as a result; transcripts are read when they are asked for.
+
+    `RUN@SCORING` is the run as a later scoring sees it: its number, `latest`, or `original`.
+    """
+    path = settings.log_path()
+    run, at, scoring = text.partition("@")
+    run_id = wait(_resolve(path, run))
+    if at:
+        from rollgrid.environments.scored import ascored_from_log
+
+        return wait(ascored_from_log(path, run_id, scoring))
     from rollgrid.environments.from_log import result_from_log
 
-    path = settings.log_path()
-    return result_from_log(path, wait(_resolve(path, run)))
+    return result_from_log(path, run_id)
 
 
 async def _resolve(path: Path, run: str) -> str:

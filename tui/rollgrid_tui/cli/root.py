@@ -42,6 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "diff": Entry("baseline", "Compare two runs or baseline files.", "Compare"),
     "compare": Entry("compare", "Compare several runs as a table, models against tasks.", "Compare"),
     "gate": Entry("gate", "Decide whether a run is good enough, for CI.", "Compare"),
+    "rescore": Entry("rescore", "Score a run's transcripts anew, without a call to its model.", "Compare"),
     "export": Entry("export", "Write training data from a run.", "Compare"),
     "model": Entry("model", "Install, list and remove the embedded model.", "Set up"),
     "simulate": Entry("simulate", "Serve a simulated model API, with latency and faults.", "Set up"),
