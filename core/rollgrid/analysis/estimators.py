@@ -8,6 +8,7 @@ from rollgrid.analysis.critical import checked_confidence, t_point, z_point
 from rollgrid.analysis.passk import pass_at, pass_hat
 from rollgrid.analysis.quantiles import Quantiles, quantiles
 from rollgrid.analysis.wilson import Interval, clustered, wilson
+from rollgrid.environments.report_text import scoring_text
 
 if TYPE_CHECKING:
     from rollgrid.environments.attempt import StopReason, Usage
@@ -123,6 +124,8 @@ class RunStatistics:
     effort: Effort
     total_cost: float | None
     tasks: tuple[TaskStatistics, ...]
+    scoring: str | None = None
+    """Which later scoring of the run this is, in words; None for the run's own scores."""
 
     @property
     def n_unscored(self) -> int:
@@ -141,6 +144,7 @@ class RunStatistics:
             "k": self.k,
             "confidence": self.confidence,
             "stopped_early": self.stopped_early,
+            "scoring": self.scoring,
             "n_tasks": len(self.tasks),
             "n_attempts": self.n_attempts,
             "n_scored": self.n_scored,
@@ -197,6 +201,7 @@ def statistics(result: "EnvironmentRunResult", confidence: float = 0.95) -> RunS
         effort=effort,
         total_cost=_total_cost(result, effort),
         tasks=tasks,
+        scoring=scoring_text(result.about),
     )
 
 

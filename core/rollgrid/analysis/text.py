@@ -69,6 +69,8 @@ def statistics_text(told: RunStatistics) -> str:
     lines = [f"{clean_line(told.env_name)}{model}  {', '.join(facts)}"]
     if told.simulated:
         lines.append("SIMULATED: these answers are made up, no model was asked")
+    if told.scoring:
+        lines.append(clean_line(told.scoring))
     if told.stopped_early:
         lines.append(f"stopped early: {clean_line(told.stopped_early)}")
     lines.append(f"pass rate {percent(told.pass_rate)}, {told.n_passed}/{told.n_scored} passed; {level} intervals:")

@@ -6,7 +6,16 @@ from typing import Any
 
 from rollgrid.agent.run import Message, RunOutput, ToolExecution
 from rollgrid.environments.attempt import AttemptResult, StopReason
-from rollgrid.environments.report_text import Glyphs, Line, Style, for_stdout, pad, stdout_glyphs, width
+from rollgrid.environments.report_text import (
+    Glyphs,
+    Line,
+    Style,
+    for_stdout,
+    pad,
+    scoring_text,
+    stdout_glyphs,
+    width,
+)
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
 from rollgrid.text import clean_block, clean_line
 
@@ -27,6 +36,9 @@ def grid_text(result: EnvironmentRunResult) -> str:
     if cost is not None:
         facts.append(f"${cost:.4f}")
     lines = [f"{clean_line(result.env_name)}  {', '.join(facts)}"]
+    scoring = scoring_text(result.about)
+    if scoring is not None:
+        lines.append(f"  {clean_line(scoring)}")
     for known, one in zip(ids, result.task_results, strict=True):
         cells = "".join(_glyph(attempt, glyphs) for attempt in one.read_attempts())
         tags = ["learning zone"] if one.in_learning_zone else []

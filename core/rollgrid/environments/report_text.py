@@ -2,9 +2,10 @@
 
 import os
 import sys
+import time
 import unicodedata
-from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, TextIO
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple, TextIO, cast
 
 Style = Literal["pass", "fail", "unscored", "heading", "dim"]
 
@@ -84,6 +85,21 @@ def pad(text: str, cells: int) -> str:
             break
         kept += character
     return kept + "..." + " " * (cells - 3 - width(kept))
+
+
+def scoring_text(about: Mapping[str, Any]) -> str | None:
+    """Which scoring a result shows, in one line, from what is known about it; None for a run's own scores."""
+    told = about.get("scoring")
+    if not isinstance(told, dict):
+        return None
+    told = cast("dict[str, Any]", told)
+    at = told.get("at")
+    when = (
+        f", {time.strftime('%Y-%m-%d %H:%M', time.localtime(at))}"
+        if isinstance(at, (int, float)) and 0 <= at < 1e11
+        else ""
+    )
+    return f"scores of scoring {told.get('number')} by {told.get('scorer')} ({told.get('author')}{when})"
 
 
 def write_lines(lines: Iterable[Line], stream: TextIO | None, *, console: Any = None) -> None:

@@ -1,10 +1,9 @@
 """A run as a later scoring of it sees it."""
 
-import time
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from rollgrid.agent.run import RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason
@@ -15,7 +14,7 @@ from rollgrid.scorer.base import Score
 from rollgrid.store.reader import LogReader
 from rollgrid.store.scorings import NOT_SCORED, RescoredRow, ScoringRow, choose
 
-__all__ = ["ascored_from_log", "scoring_text", "with_scoring"]
+__all__ = ["ascored_from_log", "with_scoring"]
 
 Key = tuple[int, int, int]
 
@@ -52,17 +51,6 @@ def with_scoring(
             for index, one in enumerate(result.task_results)
         ),
     )
-
-
-def scoring_text(result: EnvironmentRunResult) -> str | None:
-    """Which scoring a result shows, in one line; None for a run's own scores."""
-    about: Any = result.about.get("scoring")
-    if not isinstance(about, dict):
-        return None
-    told = cast("dict[str, Any]", about)
-    at = told.get("at")
-    when = f", {time.strftime('%Y-%m-%d %H:%M', time.localtime(at))}" if isinstance(at, (int, float)) else ""
-    return f"scores of scoring {told.get('number')} by {told.get('scorer')} ({told.get('author')}{when})"
 
 
 def _about(scoring: ScoringRow) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from rollgrid.environments.environment import Environment
 from rollgrid.environments.from_log import aresult_from_log
-from rollgrid.environments.scored import ascored_from_log, scoring_text
+from rollgrid.environments.report_text import scoring_text
+from rollgrid.environments.scored import ascored_from_log
 from rollgrid.environments.task import Task
 from rollgrid.errors import RunError
 from rollgrid.runner.prepare import prepare_run
@@ -129,8 +130,10 @@ async def test_both_scorings_can_be_had(log):
     attempt = later.task_result("late").attempts[0]
     assert attempt.run.content == "late"
     assert attempt.score.detail == {"length": 4}
-    assert scoring_text(later).startswith("scores of scoring 2 by CodeScorer(lenient) (bea, ")
-    assert scoring_text(await aresult_from_log(log, RUN)) is None
+    assert scoring_text(later.about).startswith("scores of scoring 2 by CodeScorer(lenient) (bea, ")
+    assert scoring_text((await aresult_from_log(log, RUN)).about) is None
+    assert "scores of scoring 2 by CodeScorer(lenient)" in str(later)
+    assert "scores of scoring 2 by CodeScorer(lenient)" in str(later.statistics())
 
 
 async def test_a_saved_file_says_which_scoring_it_holds(log, tmp_path):

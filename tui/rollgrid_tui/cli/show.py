@@ -21,6 +21,7 @@ from rollgrid_tui.cli.common import (
 )
 from rollgrid_tui.cli.control import task_index
 from rollgrid_tui.cli.runs import run_facts
+from rollgrid_tui.cli.scorings import Seen, seen_by
 from rollgrid_tui.cli.transcript import transcript_text
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ REASON_CELLS = 72
 @click.option("--take", type=click.IntRange(min=1), help="An earlier take of the attempt; default the newest.")
 @click.option("--errors", is_flag=True, help="The run's failures by signature, instead of its tasks.")
 @click.option("--statistics", is_flag=True, help="Intervals, pass@j and pass^j, quantiles, for the run and its tasks.")
+@click.option("--scoring", metavar="NUMBER", help='A later scoring of the run: its number, or "latest".')
 @json_option
 @common_options()
 @click.pass_obj
@@ -48,16 +50,19 @@ def show_command(
     take: int | None,
     errors: bool,
     statistics: bool,
+    scoring: str | None,
     as_json: bool,
 ) -> None:
     """Print RUN, one TASK of it, or the whole transcript of one ATTEMPT.
 
     RUN is an id, the beginning of one, or "last". TASK is a task's id, ATTEMPT its number from 1.
     """
+    run, _, named = run.partition("@")
+    scoring = scoring or named or None
     if statistics:
-        _show_statistics(settings, run, task, as_json=as_json)
+        _show_statistics(settings, run if scoring is None else f"{run}@{scoring}", task, as_json=as_json)
         return
-    wait(_show(settings, run, task, attempt, take, errors=errors, as_json=as_json))
+    wait(_show(settings, run, task, attempt, take, errors=errors, scoring=scoring, as_json=as_json))
 
 
 def _show_statistics(settings: Settings, run: str, task: str | None, *, as_json: bool) -> None:
@@ -80,25 +85,29 @@ async def _show(
     take: int | None,
     *,
     errors: bool,
+    scoring: str | None,
     as_json: bool,
 ) -> None:
     async with open_reader(settings.log_path()) as reader:
         row = await find_run(reader, run)
         tasks = await reader.tasks(row.run_id)
-        attempts = await reader.attempts(row.run_id)
+        seen = await seen_by(reader, row, await reader.attempts(row.run_id), scoring)
+        row, attempts = seen.row, seen.attempts
         if task is None:
             facts, text = (_errors if errors else _run)(row, tasks, attempts)
+            facts |= seen.facts()
+            text = "\n".join([text, *seen.tail()])
         else:
             index = task_index(tasks, task)
             mine = sorted((a for a in attempts if a.task == index), key=lambda a: (a.attempt, a.take))
             if attempt is None:
                 facts, text = await _task(reader, row, tasks[index], mine)
             else:
-                facts, text = await _attempt(reader, row, tasks[index], mine, attempt, take)
+                facts, text = await _attempt(reader, seen, tasks[index], mine, attempt, take)
     if as_json:
         emit_json(facts)
     else:
-        emit(text)
+        emit("\n".join([*seen.head(), text]))
 
 
 def _run(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptRow]") -> tuple[dict[str, Any], str]:
@@ -208,12 +217,13 @@ async def _task(
 
 async def _attempt(
     reader: "LogReader",
-    row: "RunRow",
+    seen: Seen,
     task: "TaskRow",
     attempts: "Sequence[AttemptRow]",
     number: int,
     take: int | None,
 ) -> tuple[dict[str, Any], str]:
+    row = seen.row
     mine = sorted((a for a in attempts if a.attempt == number), key=lambda a: a.take)
     chosen = mine[-1] if mine and take is None else next((a for a in mine if a.take == take), None)
     if chosen is None:
@@ -223,6 +233,8 @@ async def _attempt(
         )
     where = (row.run_id, task.index, number, chosen.take)
     body = await reader.transcript(*where) or await reader.live(*where)
+    if body is not None and "score" in body:
+        body["score"] = seen.score_of(chosen, body["score"])
     facts = {"run_id": row.run_id, "task": task.id, **chosen._asdict(), "transcript": body}
     facts["task"] = task.id
     head = [f"run {row.run_id}  task {task.id}  attempt {number}  take {chosen.take}  {outcome(chosen)}"]
