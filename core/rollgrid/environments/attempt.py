@@ -112,14 +112,12 @@ class AttemptResult:
         self._usage = self.usage
         self._run = None
 
-    def leave_to(self, source: Transcripts, place: int) -> None:
+    def leave_to(self, source: Transcripts, place: int, content: Any = None) -> None:
         """Forget the transcript, which is read from `source` when it is asked for again.
 
-        An answer that is no text stays in memory: a log knows the values of an instance and not its class.
+        `content` is the answer where it must stay what it was: a source knows the values of an instance, not its class.
         """
-        if self._run is not None and not isinstance(self._run.content, str):
-            self._content = self._run.content
-        self._source, self.place = source, place
+        self._source, self.place, self._content = source, place, content
         self.drop_run()
 
     @property

@@ -2,28 +2,35 @@
 
 Extra facts of ours stand under the key `rollgrid`, at the top and in each attempt, where other readers pass them over.
 Attempts are written one a line, one at a time, so a result whose transcripts lie in the log never has to fit into
-memory.
+memory. Of a large file that is read, the attempts stay in it until they are asked for.
 """
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from rollgrid._version import __version__
 from rollgrid.agent.run import RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason
+from rollgrid.environments.baseline_index import BaselineLines, LinesOfTask, OtherLayoutError
 from rollgrid.environments.files import atomic_file, json_bytes
-from rollgrid.environments.result import EnvironmentRunResult, TaskResult
+from rollgrid.environments.result import EnvironmentRunResult
 from rollgrid.environments.task import Task
+from rollgrid.environments.task_result import TaskResult
 from rollgrid.errors import RollgridError
 from rollgrid.scorer.base import Score
 
 __all__ = ["FORMAT_VERSION", "BaselineError", "load_result", "save_result"]
 
 FORMAT_VERSION = 1
+
+LARGE = 16 << 20
+"""The attempts of a file of at least so many bytes stay in it until they are asked for."""
 
 
 class BaselineError(RollgridError, ValueError):
@@ -54,10 +61,11 @@ def save_result(result: EnvironmentRunResult, path: str | Path) -> None:
             where = f"task {one.task.id!r}"
             file.write(b",\n" if index else b"\n")
             file.write(b'  {"task": %s, "attempts": [' % _task(one.task, where))
-            for number, attempt in enumerate(one.attempts, start=1):
+            attempts = one.read_attempts()
+            for number, attempt in enumerate(attempts, start=1):
                 file.write(b",\n   " if number > 1 else b"\n   ")
                 file.write(_attempt(attempt, number, f"{where}, attempt {number}"))
-            file.write(b"\n  ]}" if one.attempts else b"]}")
+            file.write(b"\n  ]}" if attempts else b"]}")
         file.write(b"\n ],\n" if result.task_results else b"],\n")
         file.write(b' "rollgrid": %s\n}\n' % _written(own, "field 'rollgrid'"))
 
@@ -139,8 +147,19 @@ def _finite(value: Any) -> Any:
 
 
 def load_result(path: str | Path) -> EnvironmentRunResult:
-    """Read a baseline file. Raises `BaselineError` in one line for everything that is none, `OSError` as it comes."""
-    return _Reader(path).result()
+    """Read a baseline file. Raises `BaselineError` in one line for everything that is none, `OSError` as it comes.
+
+    A small file is read whole. Of a large one that `save_result` wrote, attempts and transcripts are read when they are
+    asked for; it is held open for that, so removing or replacing it does no harm. If it is changed in place, reading on
+    raises `BaselineError`.
+    """
+    reader = _Reader(path)
+    if os.stat(path).st_size >= LARGE:
+        try:
+            return reader.result_in_file()
+        except (OtherLayoutError, BaselineError):
+            pass  # What it is, or what is wrong with it, shows when it is read as a whole.
+    return reader.result()
 
 
 class _Reader:
@@ -153,7 +172,26 @@ class _Reader:
         raise BaselineError(f"{self._path}: {what}", hint)
 
     def result(self) -> EnvironmentRunResult:
-        data = self._data()
+        """Everything in memory."""
+        return self._result(self._data(Path(self._path).read_bytes()))
+
+    def result_in_file(self) -> EnvironmentRunResult:
+        """The attempts left in the file. Raises `OtherLayoutError`, or `BaselineError` for the first damage."""
+        source = BaselineLines(Path(self._path), self._attempt, self._changed)
+        rest, tasks = source.read_layout()
+        result = self._result(self._data(rest))
+        if len(tasks) != len(result.task_results) or any(one.attempts for one in result.task_results):
+            raise OtherLayoutError
+        stored = (
+            TaskResult.stored(one.task, LinesOfTask(source, lines))
+            for one, lines in zip(result.task_results, tasks, strict=True)
+        )
+        return replace(result, task_results=tuple(stored))
+
+    def _changed(self) -> BaselineError:
+        return BaselineError(f"{self._path}: it was changed since it was loaded", "load it again")
+
+    def _result(self, data: Mapping[str, Any]) -> EnvironmentRunResult:
         if "format_version" not in data:
             self._refuse("no baseline file: it has no format_version", "name a file that save() wrote")
         version = data["format_version"]
@@ -178,8 +216,7 @@ class _Reader:
             about=self._own(own, "about"),
         )
 
-    def _data(self) -> dict[str, Any]:
-        raw = Path(self._path).read_bytes()
+    def _data(self, raw: bytes) -> dict[str, Any]:
         if not raw.strip():
             self._refuse("the file is empty", "save the baseline again")
         if raw.startswith(b"SQLite format 3\x00"):

@@ -1,7 +1,6 @@
 """A result out of the log, with attempts and transcripts that are read when they are asked for."""
 
 import asyncio
-from collections import deque
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -10,6 +9,7 @@ from typing import Any, cast
 
 from rollgrid.agent.run import RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason, Usage
+from rollgrid.environments.recent import Recent
 from rollgrid.environments.result import EnvironmentRunResult
 from rollgrid.environments.task import Task
 from rollgrid.environments.task_result import Attempts, TaskResult
@@ -19,10 +19,7 @@ from rollgrid.store.logged import Counts, EndedRow, LoggedRun
 from rollgrid.store.reader import LogReader
 from rollgrid.store.rows import RunRow
 
-__all__ = ["LogTranscripts", "Recent", "aresult_from_log", "result_from_log"]
-
-RECENT = 256
-"""So many transcripts that were read for `attempt.run` stay in memory; an older one is read again when asked for."""
+__all__ = ["LogTranscripts", "aresult_from_log", "result_from_log"]
 
 
 def result_from_log(path: Path, run_id: str) -> EnvironmentRunResult:
@@ -59,20 +56,6 @@ async def aresult_from_log(path: Path, run_id: str) -> EnvironmentRunResult:
         fingerprint_parts=row.fingerprint_parts,
         about=_about(row),
     )
-
-
-class Recent:
-    """Sees to it that of the transcripts that lie elsewhere only so many are in memory."""
-
-    def __init__(self, size: int = RECENT) -> None:
-        self._attempts: deque[AttemptResult] = deque()
-        self._size = size
-
-    def keeps(self, attempt: AttemptResult) -> None:
-        """As `Transcripts.keeps`."""
-        self._attempts.append(attempt)
-        while len(self._attempts) > self._size:
-            self._attempts.popleft().drop_run()
 
 
 class LogTranscripts(Recent):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["EnvironmentRunResult", "TaskResult"]
 
 
-@dataclass
+@dataclass(repr=False)
 class EnvironmentRunResult:
     """The result of one run of an environment.
 
@@ -200,6 +200,10 @@ class EnvironmentRunResult:
         from rollgrid.environments.report_text import write_lines
 
         write_lines(attempt_lines(self, task_id, attempt), sys.stdout)
+
+    def __repr__(self) -> str:
+        tasks = len(self.task_results)
+        return f"EnvironmentRunResult({self.env_name!r}, k={self.k}, {tasks} tasks, {self.n_attempts} attempts)"
 
     def __str__(self) -> str:
         from rollgrid.environments.report import grid_text

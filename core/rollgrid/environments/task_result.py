@@ -34,7 +34,7 @@ class AttemptsOf(Protocol):
         ...
 
 
-@dataclass
+@dataclass(repr=False)
 class TaskResult:
     """One task's attempts, in attempt order.
 
@@ -119,6 +119,10 @@ class TaskResult:
     def in_learning_zone(self) -> bool:
         """Whether some scored attempts passed and some did not."""
         return 0 < self.n_passed < self.n_scored
+
+    def __repr__(self) -> str:
+        # Not every attempt: asyncio makes the text of whatever a main task returned, and throws it away.
+        return f"TaskResult({self.task.id!r}, {self.n_passed} of {self.n_scored} scored passed, n={self.n_attempts})"
 
 
 def share(part: int, whole: int) -> float | None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from rollgrid.agent import Message, Metrics
 from rollgrid.environments import BaselineError, EnvironmentRunResult
+from rollgrid.environments import baseline as baseline_module
 from rollgrid.environments import files as file_module
 from rollgrid.errors import RollgridError
 from rollgrid.scorer import Score
@@ -41,12 +42,20 @@ def sample():
     )
 
 
+@pytest.fixture(params=["in memory", "in the file"])
+def either_way(request, monkeypatch):
+    """Files that are small enough to be read whole, and files whose attempts stay in them."""
+    if request.param == "in the file":
+        monkeypatch.setattr(baseline_module, "LARGE", 0)
+
+
 def saved(tmp_path, whole=None):
     path = tmp_path / "baseline.json"
     (whole or sample()).save(path)
     return path
 
 
+@pytest.mark.usefixtures("either_way")
 def test_everything_comes_back(tmp_path):
     before = sample()
     after = EnvironmentRunResult.load(saved(tmp_path))
@@ -98,6 +107,7 @@ def test_the_file_has_the_documented_shape(tmp_path):
     assert row["attempts"][0]["score"] == {"value": 0.75, "passed": True, "reason": "close", "detail": {"raw_score": 8}}
 
 
+@pytest.mark.usefixtures("either_way")
 def test_saving_again_gives_the_same_bytes(tmp_path):
     first = saved(tmp_path).read_bytes()
     assert saved(tmp_path).read_bytes() == first
@@ -105,6 +115,7 @@ def test_saving_again_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "again.json").read_bytes() == first
 
 
+@pytest.mark.usefixtures("either_way")
 def test_an_empty_result_is_a_file_too(tmp_path):
     assert EnvironmentRunResult.load(saved(tmp_path, result())).summary() == result().summary()
     bare = result(task_result("a", ""))
@@ -203,6 +214,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 def test_any_text_survives(tmp_path, text):
     run = run_output(text, prompt=text, tools=[tool("t", text, args={"a": text})])
@@ -255,12 +267,14 @@ def test_what_contains_itself_is_refused(good):
     only_the_old_file(good)
 
 
+@pytest.mark.usefixtures("either_way")
 def test_nan_in_a_models_own_arguments_costs_nothing(tmp_path):
     run = run_output(tools=[tool("t", args={"a": float("nan"), "b": [float("-inf")]})])
     after = EnvironmentRunResult.load(saved(tmp_path, result(task_result("a", [attempt(run=run)]))))
     assert run_of(after.task_results[0].attempts[0]).tools[0].tool_args == {"a": "NaN", "b": ["-Infinity"]}
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_run_that_left_nothing_is_kept_as_nothing(tmp_path):
     one = attempt("!")
     one._run = None
@@ -316,6 +330,7 @@ def one_attempt(**changes):
     return edited(task_results=[{"task": task, "attempts": [row | changes]}])
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_minimal_file_of_another_writer_is_read(tmp_path):
     path = tmp_path / "b.json"
     path.write_text("\ufeff" + edited())
@@ -324,6 +339,7 @@ def test_a_minimal_file_of_another_writer_is_read(tmp_path):
     assert EnvironmentRunResult.load(path).n_unscored == 1
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -356,6 +372,7 @@ def test_everything_else_is_refused_in_one_line(tmp_path, content, told):
     assert told in refusal(tmp_path, content)
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path):
     whole = saved(tmp_path).read_bytes().rstrip()
     for length in range(1, len(whole), 7):
