@@ -6,21 +6,18 @@ from collections.abc import Callable
 from uuid import uuid4
 
 from rollgrid.environments.attempt import AttemptResult, StopReason
-from rollgrid.models.traffic import traffic
-from rollgrid.runner.attempt import run_attempt
 from rollgrid.runner.budget import Budget, Limits, Spent
-from rollgrid.runner.facts import ended_event, failure_of, spent_by, transcript_of
+from rollgrid.runner.carrier import Base, CarrierLost, LocalCarrier, MakeCarrier
+from rollgrid.runner.facts import Landing, landing_of, spent_by
 from rollgrid.runner.flight import SNAPSHOT_SECONDS, Flight
 from rollgrid.runner.lanes import LaneListener, Lanes
 from rollgrid.runner.ledger import Ledger
-from rollgrid.runner.leftovers import Leftovers
+from rollgrid.runner.losses import Losses
 from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
 from rollgrid.runner.steering import AUTO, Steering
-from rollgrid.store.codec import encode
 from rollgrid.store.events import AttemptStarted, EndpointPaused
-from rollgrid.threads import leak_listener
 
 OnResult = Callable[[Slot, AttemptResult], None]
 
@@ -41,6 +38,7 @@ class Engine:
         on_result: OnResult,
         adaptive: bool = False,
         budget: Budget | None = None,
+        make_carrier: MakeCarrier = LocalCarrier,
     ) -> None:
         self.plan = plan
         self.flights: dict[Slot, Flight] = {}
@@ -50,7 +48,7 @@ class Engine:
             max_calls=plan.max_concurrency,
         )
         self.ledger = Ledger(plan.run_id, sink, plan.slots, plan.takes, plan.order)
-        self.leftovers = Leftovers(plan, sink, self.ledger, self.budget)
+        self._losses = Losses(plan.run_id, sink, self.ledger, self.budget)
         self.steering = Steering(plan, sink, self.ledger, concurrency, on_change=self._look_again, on_auto=self._adapt)
         self.holding: str | None = None
         """Why nothing more is started although the limit would let it, in words."""
@@ -59,6 +57,9 @@ class Engine:
         self._wake = asyncio.Event()
         self._is_adaptive = False
         self._unsaved = 0
+        self.carrier = make_carrier(
+            Base(plan, sink, self.lanes, self._losses.late, on_room=self._look_again, on_stranded=self._stranded)
+        )
         if adaptive:
             self._adapt(True)
 
@@ -86,7 +87,7 @@ class Engine:
                 ticker.cancel()
         finally:
             self.lanes.close()
-            await self.leftovers.part()
+            await self.carrier.part()
 
     # -- launching ----------------------------------------------------------------------------------------------------
 
@@ -99,6 +100,9 @@ class Engine:
             # An attempt whose end is not on disk yet holds its place: after a crash no more than these is run again.
             if len(self.flights) + self._unsaved >= steering.limit:
                 lane.backlog = True
+                return
+            self.holding = self.carrier.why_no_room()
+            if self.holding is not None:
                 return
             if not lane.has_room(self.plan.model_id):
                 self.holding = lane.why_no_room(self.plan.model_id)
@@ -140,46 +144,44 @@ class Engine:
         flight.task = group.create_task(self._fly(flight))
 
     async def _fly(self, flight: Flight) -> None:
-        slot = flight.slot
-        task = self.plan.tasks[slot.task]
-        began = time.monotonic()
-        # Of this task's own context, which everything that the attempt starts gets a copy of.
-        traffic.set(flight.passage)
-        leak_listener.set(lambda job: self.leftovers.given_up(slot, job))
         try:
-            result = await run_attempt(
-                self.plan.make_agent,
-                self.plan.scorer,
-                task.input,
-                task.expected,
-                flight.context,
-                timeout_seconds=self.plan.timeout_seconds,
-                on_scoring=flight.on_scoring,
-                on_abandoned=lambda work, left: self.leftovers.abandoned(slot, flight.started_at, work, left),
-            )
+            landing = await self.carrier.carry_out(flight)
         except asyncio.CancelledError:
-            self._land(flight, _cancelled(flight, time.monotonic() - began))
+            elapsed = time.monotonic() - flight.launched_at
+            self._land(flight, landing_of(self.plan.run_id, flight.slot, _cancelled(flight, elapsed), flight.passage))
             if not flight.dropped:
                 raise
             return
-        self._land(flight, result)
+        except CarrierLost as lost:
+            self._lose(flight, str(lost))
+            return
+        self._land(flight, landing)
 
-    def _land(self, flight: Flight, result: AttemptResult) -> None:
+    def _lose(self, flight: Flight, why: str) -> None:
+        """The attempt is run again, unless it was lost too often."""
+        landing = self._losses.lost(flight, why)
+        if landing is not None:
+            self._land(flight, landing)
+            return
+        del self.flights[flight.slot]
+        flight.passage.arrive()
+        self._wake.set()
+
+    def _land(self, flight: Flight, landing: Landing) -> None:
         """Take one finished attempt in: log, storm watch, caller."""
-        slot = flight.slot
+        slot, result = flight.slot, landing.result
         del self.flights[slot]
         flight.passage.arrive()
         result.index, result.take = slot.attempt, slot.take
-        event = ended_event(self.plan.run_id, time.time(), slot, result, flight.passage)
-        self._sink.append(event, encode(transcript_of(result.run)))
+        self._sink.append(landing.event, landing.body)
         self._unsaved += 1
         self._sink.when_saved(self._saved)
-        self.budget.ended(slot.task, spent_by(event))
+        self.budget.ended(slot.task, spent_by(landing.event))
         self._on_result(slot, result)
         if not self.plan.model_id:
             self.lanes.at(self.plan.endpoint).observed(flight.launched_at, result.status, well=result.error is None)
         cancelled = result.stop_reason is StopReason.cancelled
-        self.steering.ended(slot, failure_of(result), cancelled=cancelled)
+        self.steering.ended(slot, landing.failure, cancelled=cancelled)
         self._wake.set()
 
     def _saved(self) -> None:
@@ -190,6 +192,9 @@ class Engine:
 
     def _look_again(self) -> None:
         self._wake.set()
+
+    def _stranded(self, why: str) -> None:
+        self.steering.stop("workers-lost", reason=why)
 
     def _adapt(self, on: bool) -> None:
         """Find the concurrency out from now on, or leave it as it is."""
@@ -226,7 +231,7 @@ class Engine:
             now = time.monotonic()
             for flight in self.flights.values():
                 flight.tick(now)
-            self.leftovers.tick(now)
+            self.carrier.tick(now)
             drain_until = self.steering.drain_until
             if drain_until is not None and now >= drain_until and self.flights:
                 self.drop_flights()
@@ -236,7 +241,7 @@ class Engine:
 
 def _cancelled(flight: Flight, elapsed: float) -> AttemptResult:
     return AttemptResult(
-        run=flight.context.output,
+        run=flight.output,
         score=None,
         stop_reason=StopReason.cancelled,
         duration_seconds=elapsed,

@@ -1,5 +1,7 @@
-"""From what happened in an attempt to what the log says of it. Pure."""
+"""From what happened in an attempt to what the log says of it."""
 
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -12,6 +14,7 @@ from rollgrid.runner.passage import Paid, Passage
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.signature import error_signature
 from rollgrid.runner.storm import Failure
+from rollgrid.store.codec import encode
 from rollgrid.store.events import AttemptEnded
 
 NO_SCORE = "no score from the scorer before the attempt's time was up"
@@ -83,6 +86,22 @@ def ended_event(
         n_tools=len(run.tools) if run else 0,
         tool_call_limit_hit=result.tool_call_limit_hit,
     )
+
+
+@dataclass(slots=True)
+class Landing:
+    """How an attempt ended, for the caller (`result`), the log (`event`, `body`) and the storm watch (`failure`)."""
+
+    result: AttemptResult
+    event: AttemptEnded
+    body: bytes
+    failure: Failure | None
+
+
+def landing_of(run_id: str, slot: Slot, result: AttemptResult, passage: Passage) -> Landing:
+    """What there is to say of an attempt that ended just now."""
+    event = ended_event(run_id, time.time(), slot, result, passage)
+    return Landing(result, event, encode(transcript_of(result.run)), failure_of(result))
 
 
 def fill_in(metrics: Metrics, paid: Paid) -> None:

@@ -9,8 +9,7 @@ from rollgrid.agent.context import RetryNotice, RunContext
 from rollgrid.agent.run import RunOutput, ToolExecution
 from rollgrid.models.pricing import PriceList
 from rollgrid.runner.budget import Spent
-from rollgrid.runner.lanes import Lanes
-from rollgrid.runner.passage import Passage
+from rollgrid.runner.passage import Gates, Passage
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
 from rollgrid.store.codec import encode
@@ -36,7 +35,7 @@ class Flight:
     run_id: str
     slot: Slot
     sink: EventSink
-    lanes: Lanes
+    lanes: Gates
     prices: PriceList | None = None
     context: RunContext = field(init=False)
     passage: Passage = field(init=False)
@@ -48,6 +47,8 @@ class Flight:
     launched_at: float = field(default_factory=time.monotonic)
     dropped: bool = False
     """Cancelled on request: the attempt ends, the run goes on to its own end."""
+    arrived: RunOutput | None = None
+    """What is known of an attempt that is carried out elsewhere."""
     _before: tuple[PhaseName, str | None] = ("model", None)
     _phase: PhaseName = "model"
     _detail: str | None = None
@@ -60,6 +61,11 @@ class Flight:
             output=RunOutput(), observer=self, seed=self.seed, session_id=self.session_id, user_id=self.user_id
         )
         self.passage = Passage(self.lanes, self.prices, on_wait=self.on_wait, on_turn=self.on_turn)
+
+    @property
+    def output(self) -> RunOutput:
+        """What the attempt has brought so far."""
+        return self.context.output if self.arrived is None else self.arrived
 
     def on_model_call(self, run: RunOutput) -> None:
         self._phase, self._detail, self._dirty = "model", None, True

@@ -2,17 +2,19 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from rollgrid.runner.attempt import Abandoned
-from rollgrid.runner.budget import Budget
-from rollgrid.runner.facts import ended_event, spent_by, transcript_of
-from rollgrid.runner.ledger import Ledger
+from rollgrid.runner.facts import ended_event, transcript_of
 from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
 from rollgrid.store.codec import encode
-from rollgrid.store.events import AttemptStarted, Notice
+from rollgrid.store.events import AttemptEnded, Notice
 from rollgrid.threads import Job
+
+OnLate = Callable[[Slot, float, AttemptEnded, bytes], None]
+"""Told of a take that ended for a second time: which one, when it had started, the end and its transcript."""
 
 GRACE_SECONDS = 2.0
 """A function in a thread that runs on for longer than this is reported."""
@@ -21,12 +23,11 @@ GRACE_SECONDS = 2.0
 class Leftovers:
     """Keeps track of them, and tells the log of each once."""
 
-    def __init__(self, plan: RunPlan, sink: EventSink, ledger: Ledger, budget: Budget) -> None:
+    def __init__(self, plan: RunPlan, sink: EventSink, on_late: OnLate) -> None:
         self.tasks: dict[asyncio.Task[None], Abandoned] = {}
         self._plan = plan
         self._sink = sink
-        self._ledger = ledger
-        self._budget = budget
+        self._on_late = on_late
         self._jobs: list[tuple[float, Slot, Job]] = []
 
     def given_up(self, slot: Slot, job: Job) -> None:
@@ -52,20 +53,13 @@ class Leftovers:
         work.add_done_callback(lambda done: self._late(slot, started_at, done))
 
     def _late(self, slot: Slot, started_at: float, work: "asyncio.Task[None]") -> None:
-        """Keep what an abandoned attempt brought after all, as a superseded take that counts for nothing."""
+        """Tell what an abandoned attempt brought after all."""
         left = self.tasks.pop(work)
         if work.cancelled() or work.exception() is not None:
             return
-        fresh = self._ledger.next_take(slot)
         result = left.late_result(time.time() - started_at)
-        task, attempt, take = fresh
-        self._sink.append(
-            AttemptStarted(run_id=self._plan.run_id, at=started_at, task=task, attempt=attempt, take=take)
-        )
-        event = ended_event(self._plan.run_id, time.time(), fresh, result).model_copy(update=left.late_usage())
-        self._sink.append(event, encode(transcript_of(result.run)))
-        self._budget.pay(spent_by(event))
-        self._ledger.supersede(fresh, "late", None)
+        event = ended_event(self._plan.run_id, time.time(), slot, result).model_copy(update=left.late_usage())
+        self._on_late(slot, started_at, event, encode(transcript_of(result.run)))
 
     async def part(self) -> None:
         """Give abandoned tasks one last chance to end, then leave them; report the functions that still run."""

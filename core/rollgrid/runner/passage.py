@@ -1,14 +1,28 @@
 """An attempt's way to its models: waits for its turn in the endpoint's lane, learns what a call brought, prices it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from rollgrid.models.base import Model, ModelReply, ModelRequest
 from rollgrid.models.pricing import PriceList
-from rollgrid.runner.lanes import Lane, Lanes
+from rollgrid.runner.lanes import Lane
+
+
+class Gate(Protocol):
+    """The way to one endpoint, as `Lane` has it. What `enter` gives is handed back with `told` and `left`."""
+
+    async def enter(self, model: str, on_wait: Callable[[str], None]) -> Any: ...
+    def told(self, sent: Any, headers: Mapping[str, str]) -> None: ...
+    def left(self, sent: Any, outcome: ModelReply | BaseException | None) -> None: ...
+
+
+class Gates(Protocol):
+    """The ways to all endpoints: the lanes of a run, or what stands for them on another machine."""
+
+    def of(self, model: Model) -> Gate: ...
 
 
 @dataclass(slots=True)
@@ -31,7 +45,7 @@ class Paid:
 class Passage:
     """The `Traffic` of one attempt."""
 
-    lanes: Lanes
+    lanes: Gates
     prices: PriceList | None
     on_wait: Callable[[str], None]
     """Told why a call has to wait."""
