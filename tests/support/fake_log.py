@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rollgrid.store.rows import AttemptRow, CommandRow, RunRow, TaskRow
+from rollgrid.errors import RunError
+from rollgrid.store.rows import AttemptRow, CommandRow, ReviewRow, RunRow, TaskRow
 
 NOW = 1_700_000_000.0
 """When everything in these rows happens."""
@@ -19,6 +20,8 @@ def run_row(run_id: str = "r4k9tz", **changes: Any) -> RunRow:
         fingerprint_parts={},
         k=4,
         n_tasks=3,
+        n_planned=0,
+        plan_seq=0,
         model="gpt-5.4-mini",
         model_kind="real",
         timeout_seconds=120.0,
@@ -49,11 +52,12 @@ def run_row(run_id: str = "r4k9tz", **changes: Any) -> RunRow:
         pid=4242,
         seq=1,
     )
-    return row._replace(**changes)
+    row = row._replace(**changes)
+    return row if "n_planned" in changes else row._replace(n_planned=row.n_tasks * row.k)
 
 
-def task_row(index: int, id: str | None = None, **metadata: Any) -> TaskRow:
-    return TaskRow(index, f"task-{index + 1}" if id is None else id, metadata)
+def task_row(index: int, id: str | None = None, k: int = 4, **metadata: Any) -> TaskRow:
+    return TaskRow(index, f"task-{index + 1}" if id is None else id, metadata, k)
 
 
 def attempt_row(task: int, attempt: int, outcome: str = "pass", **changes: Any) -> AttemptRow:
@@ -98,6 +102,12 @@ def attempt_row(task: int, attempt: int, outcome: str = "pass", **changes: Any) 
         "superseded": {**unscored, "stop_reason": "error", "error": "HTTP 401", "superseded": "storm"},
     }
     return row._replace(**{**outcomes[outcome], **changes})
+
+
+def review_row(task: int, attempt: int, take: int = 1, verdict: str | None = None, **changes: Any) -> ReviewRow:
+    seq = changes.get("seq", task * 1000 + attempt)
+    row = ReviewRow(seq, task, attempt, take, NOW, "bea", verdict, None, None, None, False, None, seq)
+    return row._replace(**changes)
 
 
 def transcript(answer: str = "17 x 23 = 389", **changes: Any) -> dict[str, Any]:
@@ -149,6 +159,7 @@ class FakeLog:
         self.bodies = {} if bodies is None else bodies
         self.snapshots: dict[tuple[int, int], dict[str, Any]] = {}
         self.command_rows: list[CommandRow] = []
+        self.review_rows: list[ReviewRow] = []
         self.posted: list[tuple[str, str, dict[str, Any], str]] = []
         self.version = 1
         self.asked: list[str] = []
@@ -181,6 +192,43 @@ class FakeLog:
     async def post(self, path: Path, run_id: str, command: str, args: dict[str, Any], author: str) -> int:
         self.posted.append((run_id, command, args, author))
         return len(self.posted)
+
+    async def review(self, path: Path, place: tuple[str, int, int, int], author: str, **said: Any) -> ReviewRow:
+        """As `post_review`, for takes that have a score."""
+        if self.broken is not None:
+            raise self.broken
+        _, task, attempt, take = place
+        scored = next(
+            row.passed for row in self.attempt_rows if (row.task, row.attempt, row.take) == (task, attempt, take)
+        )
+        before = self._own(place, author)
+        row = review_row(task, attempt, take, author=author, seq=len(self.review_rows) * 2 + 1)
+        if before is not None:
+            row = row._replace(verdict=before.verdict, passed=before.passed, label=before.label, note=before.note)
+        if said.get("passed") is not None:
+            said["verdict"] = "agree" if said["passed"] == scored else "disagree"
+        elif said.get("verdict") is not None:
+            said["passed"] = scored if said["verdict"] == "agree" else not scored
+        row = row._replace(**{name: value for name, value in said.items() if value is not None})
+        self.review_rows.append(row)
+        self.touch()
+        return row
+
+    async def undo(self, path: Path, place: tuple[str, int, int, int], author: str) -> ReviewRow:
+        """As `undo_review`."""
+        own = self._own(place, author)
+        if own is None:
+            raise RunError(f"{author} has no review to take back")
+        gone = own._replace(undone=own.seq + 1, touched=max(row.touched for row in self.review_rows) + 1)
+        self.review_rows = [gone if row is own else row for row in self.review_rows]
+        self.touch()
+        return gone
+
+    def _own(self, place: tuple[str, int, int, int], author: str) -> ReviewRow | None:
+        mine = [
+            row for row in self.review_rows if (row.task, row.attempt, row.take, row.author) == (*place[1:], author)
+        ]
+        return next((row for row in reversed(mine) if row.undone is None), None)
 
 
 class FakeReader:
@@ -231,6 +279,10 @@ class FakeReader:
     async def commands(self, run_id: str) -> list[CommandRow]:
         self._ask("commands")
         return list(self.log.command_rows)
+
+    async def reviews(self, run_id: str, after_seq: int = 0) -> list[ReviewRow]:
+        self._ask("reviews")
+        return sorted((row for row in self.log.review_rows if row.touched > after_seq), key=lambda row: row.touched)
 
     async def aclose(self) -> None:
         self.log.open_readers -= 1

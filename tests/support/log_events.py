@@ -153,3 +153,14 @@ def derived_rows(path: Path) -> dict[str, list[Any]]:
         "review": query(path, "SELECT * FROM review ORDER BY seq"),
         "command": query(path, "SELECT command_id, accepted, answer FROM command ORDER BY command_id"),
     }
+
+
+def set_back(path: Path, version: int) -> None:
+    """Make a log of the present format one of an older format, which it then is migrated from."""
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        for table, column in (("run", "n_planned"), ("run", "plan_seq"), ("task", "k")):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        if version < 2:
+            for table in ("review", "scoring", "rescored"):
+                connection.execute(f"DROP TABLE {table}")
+        connection.execute(f"PRAGMA user_version = {version}")

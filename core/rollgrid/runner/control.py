@@ -1,6 +1,6 @@
 """Commands that other processes put into the log, carried out on the engine."""
 
-from typing import Any
+from typing import Any, cast
 
 from rollgrid.runner.engine import Engine
 from rollgrid.runner.steering import AUTO
@@ -11,13 +11,14 @@ def carry_out(engine: Engine, command: CommandRow) -> tuple[bool, str]:
     """Do what the command says; returns whether it was accepted, and the answer in words.
 
     Known commands: `pause`, `resume`, `cancel` (`{"drop": true}` also cancels what is in flight), `concurrency`
-    (`{"limit": 8}` or `"auto"`), `retry` (`{"signature": "..."}` or `{"task": 0, "attempt": 1}`).
+    (`{"limit": 8}` or `"auto"`), `retry` (`{"signature": "..."}` or `{"task": 0, "attempt": 1}`), `more` (`{"n": 2}`
+    further attempts of every task, or of `"tasks": [0, 3]`).
     """
     refusal = _try(engine, command)
     if refusal is not None:
         return False, refusal
     answer = _ANSWERS.get(command.command, "done")
-    if command.command == "retry" and engine.steering.state == "paused":
+    if command.command in ("retry", "more") and engine.steering.state == "paused":
         answer += "; the run is paused, and goes on when it is resumed"
     return True, answer
 
@@ -27,6 +28,7 @@ _ANSWERS = {
     "resume": "running again",
     "cancel": "stopping: what is in flight may finish",
     "retry": "scheduled again",
+    "more": "scheduled",
 }
 
 
@@ -52,8 +54,20 @@ def _try(engine: Engine, command: CommandRow) -> str | None:
             return engine.steering.set_concurrency(limit, author, "asked for")
         case "retry":
             return _retry(engine, author, args)
+        case "more":
+            return _more(engine, author, args)
         case _:
             return f"this runner knows no command `{command.command}`"
+
+
+def _more(engine: Engine, author: str, args: dict[str, Any]) -> str | None:
+    n, tasks = args.get("n"), args.get("tasks")
+    if tasks is None:
+        return engine.steering.more(None, n, author) if isinstance(n, int) else "more needs a whole number as `n`"
+    chosen = [one for one in cast("list[Any]", tasks) if isinstance(one, int)] if isinstance(tasks, list) else []
+    if not isinstance(n, int) or not chosen:
+        return "more needs a whole number as `n`, and positions of tasks as `tasks`"
+    return engine.steering.more(sorted(set(chosen)), n, author)
 
 
 def _retry(engine: Engine, author: str, args: dict[str, Any]) -> str | None:

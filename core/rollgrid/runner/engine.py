@@ -17,6 +17,7 @@ from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
 from rollgrid.runner.steering import AUTO, Steering
+from rollgrid.runner.targets import Targets
 from rollgrid.store.events import AttemptStarted, EndpointPaused
 
 OnResult = Callable[[Slot, AttemptResult], None]
@@ -47,7 +48,8 @@ class Engine:
             LaneListener(on_pause=self._lane_paused, on_limit=self._lane_limited, on_room=self._look_again),
             max_calls=plan.max_concurrency,
         )
-        self.ledger = Ledger(plan.run_id, sink, plan.slots, plan.takes, plan.order)
+        targets = Targets(plan.k, plan.targets or (plan.k,) * len(plan.tasks))
+        self.ledger = Ledger(plan.run_id, sink, plan.slots, plan.takes, plan.order, targets)
         self._losses = Losses(plan.run_id, sink, self.ledger, self.budget)
         self.steering = Steering(plan, sink, self.ledger, concurrency, on_change=self._look_again, on_auto=self._adapt)
         self.holding: str | None = None

@@ -90,7 +90,9 @@ async def _prepare(request: RunRequest) -> Prepared:
         fresh = _fresh_for(row, request)
         chosen = select_tasks(fresh.env, request.tasks, request.where)
         only = None if chosen is None else [_name_of(fresh.env, task) for task in chosen]
-        prepared = await prepare_resume(fresh, reader, request.log, row, author=request.author, k=request.k, only=only)
+        prepared = await prepare_resume(
+            fresh, reader, request.log, row, author=request.author, k=request.k, more=request.more, only=only
+        )
         return replace(prepared, limits=await _limits_of(reader, row))
 
 

@@ -26,6 +26,8 @@ class RunPlan:
     make_agent: Callable[[], RunAgent]
     timeout_seconds: float
     slots: tuple[Slot, ...]
+    targets: tuple[int, ...] = ()
+    """How many attempts each task wants, in the order of `tasks`; empty: `k` each."""
     takes: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     seed: str = ""
     order: Order = "breadth"

@@ -39,6 +39,8 @@ class Prepared:
     override: Model | None
     source: Mapping[str, Any]
     slots: tuple[Slot, ...]
+    targets: tuple[int, ...]
+    """How many attempts each task wants, in the order of `tasks`."""
     takes: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     kept: Mapping[tuple[int, int], AttemptResult] = field(default_factory=dict[tuple[int, int], AttemptResult])
     earlier: tuple[tuple[Event, bytes | None], ...] = ()
@@ -151,6 +153,7 @@ def prepare_run(
         override=model,
         source=source or {},
         slots=all_slots(len(chosen), k),
+        targets=(k,) * len(chosen),
         seed=seed,
     )
 

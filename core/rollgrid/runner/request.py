@@ -16,7 +16,8 @@ class RunRequest:
 
     `ref` and `cwd` name the environment as `load_environment` takes them; for a resume they come from the log. `tasks`
     and `where` choose among the environment's tasks (ids; metadata key and value). `model` names another policy for the
-    environment's agent. For a resume, `tasks` and `where` choose what to go on with.
+    environment's agent. For a resume, `tasks` and `where` choose what to go on with, and `more` runs so many attempts
+    of each further to what it has, and nothing else.
 
     `adaptive`: the concurrency is found out as the run goes on, from `concurrency` where that is given; None: as the
     run was started. `limits` bound what all sessions of the run spend together; on a resume they replace those of the
@@ -31,6 +32,7 @@ class RunRequest:
     cwd: str | None = None
     resume: bool = False
     k: int | None = None
+    more: int | None = None
     concurrency: int | None = None
     adaptive: bool | None = None
     limits: Limits = field(default_factory=Limits)

@@ -13,9 +13,10 @@ from rollgrid.errors import RunError
 from rollgrid.runner.budget import Spent
 from rollgrid.runner.prepare import Prepared
 from rollgrid.runner.schedule import Slot
+from rollgrid.runner.targets import Targets, more_of, refuse_more
 from rollgrid.scorer.base import Score
 from rollgrid.store.codec import encode
-from rollgrid.store.events import AttemptEnded, AttemptSuperseded, Event, RunExtended, SessionEnded
+from rollgrid.store.events import AttemptEnded, AttemptSuperseded, Event, SessionEnded, TargetsChanged
 from rollgrid.store.logged import LoggedRun
 from rollgrid.store.reader import LogReader
 from rollgrid.store.rows import AttemptRow, RunRow
@@ -31,35 +32,37 @@ async def prepare_resume(
     *,
     author: str,
     k: int | None = None,
+    more: int | None = None,
     only: Collection[str] | None = None,
 ) -> Prepared:
     """`fresh` is the environment as it is now; `row` the run as the log has it.
 
-    `k` may be larger than before: then every task gets more attempts. `only` are ids of the tasks to go on with, None
-    for all. Raises `RunError` when the environment is not the one that the run was started with (its attempts would not
-    belong together), for a smaller `k` and for a task that the run does not have.
+    `only` are ids of the tasks to go on with, None for all. They want at least `k` attempts from now on, where that is
+    given. `more`: so many attempts of each further to what it has, and nothing else is run. Raises `RunError` when the
+    environment is not the one that the run was started with (its attempts would not belong together), for a smaller
+    `k` and for a task that the run does not have.
     """
     _refuse_changed(fresh, row)
-    if k is not None and k < row.k:
-        raise RunError(f"run {row.run_id} has k={row.k} already, and k can only grow", f"give -k {row.k} or more")
-    new_k = k or row.k
-    tasks = _tasks_of_run(fresh.tasks, [task.id for task in await reader.tasks(row.run_id)])
+    known = await reader.tasks(row.run_id)
+    tasks = _tasks_of_run(fresh.tasks, [task.id for task in known])
     wanted = _indices(row, tasks, only)
+    before = tuple(task.k for task in known)
+    targets = _grown(row, before, None if only is None else sorted(wanted), k, more)
     rows = await reader.attempts(row.run_id)
     current = current_takes(rows)
     transcripts = LogTranscripts(LoggedRun(log, row.run_id))
     kept = {
         key: _result_of(transcripts, attempt)
         for key, attempt in current.items()
-        if attempt.phase == "ended" and (attempt.passed is not None or attempt.task not in wanted)
+        if attempt.phase == "ended" and (attempt.passed is not None or more is not None or attempt.task not in wanted)
     }
     takes = _last_takes(rows)
     earlier: list[tuple[Event, bytes | None]] = []
     unclosed = await unclosed_session(reader, row)
     if unclosed is not None:
         earlier.append((unclosed, None))
-    if new_k != row.k:
-        earlier.append((RunExtended(run_id=row.run_id, at=time.time(), k=new_k, author=author), None))
+    if targets.k != row.k or tuple(targets) != before:
+        earlier.append((_targets_changed(row.run_id, targets, before, author), None))
     lost: list[AttemptEnded] = []
     for key, attempt in current.items():
         if key not in kept:
@@ -72,15 +75,17 @@ async def prepare_resume(
     missing = [
         (task, attempt)
         for task in range(len(tasks))
-        for attempt in range(1, new_k + 1)
+        for attempt in range(1, targets[task] + 1)
         if (task, attempt) not in kept or kept[task, attempt].score is None
     ]
-    slots = tuple(Slot(*key, takes.get(key, 0) + 1) for key in missing if key[0] in wanted)
+    now = {key for key in missing if key[0] in wanted and (more is None or key[1] > before[key[0]])}
+    slots = tuple(Slot(*key, takes.get(key, 0) + 1) for key in missing if key in now)
     return replace(
         fresh,
         tasks=tasks,
-        k=new_k,
+        k=targets.k,
         slots=slots,
+        targets=tuple(targets),
         takes=takes,
         kept=kept,
         earlier=tuple(earlier),
@@ -94,7 +99,36 @@ async def prepare_resume(
             for one in rows
             if one.phase == "ended"
         ),
-        is_restricted=any(task not in wanted for task, _ in missing),
+        is_restricted=any(key not in now and (more is None or key not in kept) for key in missing),
+    )
+
+
+def _grown(row: RunRow, before: Sequence[int], tasks: Sequence[int] | None, k: int | None, more: int | None) -> Targets:
+    """How many attempts each task wants from now on, when at least `k` or `more` of these `tasks` (None: all) do."""
+    targets = Targets(row.k, before)
+    if more is not None:
+        refusal = refuse_more(more)
+        if refusal is not None:
+            raise RunError(refusal)
+        targets.change(*more_of(before, row.k, more, tasks))
+    elif k is not None:
+        has = row.k if tasks is None else max((before[task] for task in tasks), default=row.k)
+        if k < has:
+            raise RunError(f"run {row.run_id} has k={has} already, and k can only grow", f"give -k {has} or more")
+        chosen = range(len(before)) if tasks is None else tasks
+        targets.change({task: max(k, before[task]) for task in chosen}, k if tasks is None else None)
+    return targets
+
+
+def _targets_changed(run_id: str, targets: Targets, before: Sequence[int], author: str) -> TargetsChanged:
+    return TargetsChanged(
+        run_id=run_id,
+        at=time.time(),
+        targets=tuple((task, n) for task, n in enumerate(targets) if n != before[task]),
+        k=targets.k,
+        n_planned=targets.total,
+        reason="asked for",
+        author=author,
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import Any, TypeVar
 
 from rollgrid.environments.attempt import AttemptResult
+from rollgrid.environments.from_log import LogTranscripts
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
 from rollgrid.errors import LogError, RollgridError, RunError
 from rollgrid.models.base import Model
@@ -20,10 +21,12 @@ from rollgrid.runner.prepare import Prepared
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.signals import Signals
 from rollgrid.runner.sink import EventSink, NoLog
+from rollgrid.runner.tally import Shelf, Tally
 from rollgrid.runner.upkeep import Upkeep, not_in_the_log
 from rollgrid.store import process
 from rollgrid.store.events import Notice, RunStateChanged, SessionEnded, SessionStarted
 from rollgrid.store.lease import Lease, acquire
+from rollgrid.store.logged import LoggedRun
 from rollgrid.store.writer import LogWriter
 
 __all__ = ["RunProgress", "Session", "SessionOptions", "SessionOutcome"]
@@ -39,13 +42,15 @@ class Session:
     def __init__(self, prepared: Prepared, options: SessionOptions) -> None:
         self._prepared = prepared
         self._options = options
-        self._results: dict[tuple[int, int], AttemptResult] = dict(prepared.kept)
+        self._results: dict[tuple[int, int], AttemptResult] = dict(prepared.kept) if options.collect else {}
+        self._shelf: Shelf | None = None
         self._engine: Engine | None = None
         self._writer: LogWriter | None = None
         self._interrupts = 0
         self._upkeep: Upkeep | None = None
-        self._n_scored = sum(result.score is not None for result in prepared.kept.values())
-        self._n_passed = sum(result.passed for result in prepared.kept.values())
+        self._tally = Tally()
+        for key, result in prepared.kept.items():
+            self._tally.take(*key, result)
 
     async def run(self) -> SessionOutcome:
         options, prepared = self._options, self._prepared
@@ -57,6 +62,8 @@ class Session:
                 lease = await acquire(options.log, options.run_id)
                 stack.push_async_callback(self._release, lease)
                 await _refuse_stale(self._writer, options.run_id, prepared.as_of)
+                if options.collect:
+                    self._shelf = Shelf(sink, LogTranscripts(LoggedRun(options.log, options.run_id)))
             prices = await _prices(prepared, options)
             engine = self._engine = Engine(
                 self._plan(prices),
@@ -102,6 +109,7 @@ class Session:
             make_agent=prepared.make_agent,
             timeout_seconds=prepared.env.timeout_seconds,
             slots=prepared.slots,
+            targets=prepared.targets,
             takes=prepared.takes,
             seed=prepared.seed or options.run_id,
             order=prepared.order,
@@ -221,15 +229,11 @@ class Session:
             engine.drop_flights()
 
     def _take_result(self, slot: Slot, result: AttemptResult) -> None:
-        key = (slot.task, slot.attempt)
-        before = self._results.get(key)
-        for old, sign in ((before, -1), (result, 1)):
-            if old is not None and old.score is not None:
-                self._n_scored += sign
-                self._n_passed += sign * old.passed
-        if not self._options.collect:
-            result.drop_run()
-        self._results[key] = result
+        self._tally.take(slot.task, slot.attempt, result)
+        if self._options.collect:
+            self._results[slot.task, slot.attempt] = result
+            if self._shelf is not None:
+                self._shelf.put(result, slot.task)
         if self._engine is not None:
             self._tell(self._options.on_progress, self._progress(self._engine))
 
@@ -238,10 +242,10 @@ class Session:
         return RunProgress(
             run_id=self._options.run_id,
             state=engine.steering.state,
-            n_planned=len(prepared.tasks) * prepared.k,
-            n_ended=len(self._results),
-            n_scored=self._n_scored,
-            n_passed=self._n_passed,
+            n_planned=engine.ledger.targets.total,
+            n_ended=self._tally.n_ended,
+            n_scored=self._tally.n_scored,
+            n_passed=self._tally.n_passed,
             n_in_flight=len(engine.flights),
             active_seconds=prepared.active_seconds + engine.steering.active_seconds,
             log_fault=self._upkeep.fault if self._upkeep is not None else None,
@@ -252,20 +256,16 @@ class Session:
 
     def _result(self, engine: Engine, stopped_early: str | None) -> EnvironmentRunResult:
         prepared = self._prepared
+        attempts: dict[int, list[AttemptResult]] = {}
+        for (task, _), result in sorted(self._results.items(), key=lambda one: one[0]):
+            attempts.setdefault(task, []).append(result)
         return EnvironmentRunResult(
             env_name=prepared.env.name,
-            k=prepared.k,
+            k=engine.ledger.targets.k,
             env_fingerprint=prepared.env_fingerprint,
             policy_fingerprint=prepared.policy_fingerprint,
             task_results=tuple(
-                TaskResult(
-                    task=task,
-                    attempts=tuple(
-                        self._results[index, attempt]
-                        for attempt in range(1, prepared.k + 1)
-                        if (index, attempt) in self._results
-                    ),
-                )
+                TaskResult(task=task, attempts=tuple(attempts.get(index, ())))
                 for index, task in enumerate(prepared.tasks)
             ),
             duration_seconds=prepared.active_seconds + engine.steering.active_seconds,

@@ -1,7 +1,7 @@
 """What state a run is in, and what those who steer it may do with it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from rollgrid.runner.ledger import Key, Ledger
@@ -9,6 +9,7 @@ from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
 from rollgrid.runner.storm import Failure, Storm, StormWatch
+from rollgrid.runner.targets import more_of, refuse_more
 from rollgrid.store.events import ConcurrencyChanged, RunState, RunStateChanged, StormCalled, StormCleared
 
 State = Literal["running", "paused", "stopping"]
@@ -163,6 +164,28 @@ class Steering:
         self._ledger.again(chosen, "retry", author)
         self._on_change()
         return None
+
+    def want(self, wanted: Mapping[int, int], *, reason: str, author: str | None = None) -> str | None:
+        """From now on these tasks (by position) want so many attempts. `author` None: a rule decides, not a person."""
+        if self.state == "stopping":
+            return "the run is stopping"
+        if self._ledger.want(wanted, None, reason, author):
+            self._on_change()
+        return None
+
+    def more(self, tasks: Sequence[int] | None, n: int, author: str) -> str | None:
+        """`n` further attempts of each of these tasks, None: of all tasks."""
+        if self.state == "stopping":
+            return "the run is stopping, and starts nothing more"
+        targets = self._ledger.targets
+        if tasks is not None and not all(0 <= task < len(targets) for task in tasks):
+            return f"the run has tasks 0 to {len(targets) - 1}"
+        refusal = refuse_more(n)
+        if refusal is None:
+            wanted, k = more_of(tuple(targets), targets.k, n, tasks)
+            self._ledger.want(wanted, k, "asked for", author)
+            self._on_change()
+        return refusal
 
     # -- for the log, which has to take what is paid for ---------------------------------------------------------------
 

@@ -57,11 +57,27 @@ class RunCreated(Event):
 
 
 class RunExtended(Event):
-    """More attempts of each task were asked for."""
+    """More attempts of each task were asked for. Found in older logs; `TargetsChanged` says it since."""
 
     kind: Literal["run_extended"] = "run_extended"
     k: int
     author: str
+
+
+class TargetsChanged(Event):
+    """These tasks want another number of attempts from now on.
+
+    `targets` are pairs of a task's position and its number of attempts, of the tasks that change. `k` and `n_planned`
+    are the run's from now on: what its tasks want when nothing else was said of one, and the sum of what all want.
+    `author` None: a rule decided it, which `reason` names.
+    """
+
+    kind: Literal["targets_changed"] = "targets_changed"
+    targets: tuple[tuple[int, int], ...]
+    k: int
+    n_planned: int
+    reason: str
+    author: str | None = None
 
 
 class SessionStarted(Event):
@@ -298,6 +314,7 @@ class Notice(Event):
 AnyEvent = Annotated[
     RunCreated
     | RunExtended
+    | TargetsChanged
     | SessionStarted
     | SessionEnded
     | RunStateChanged

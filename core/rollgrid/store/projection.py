@@ -37,7 +37,9 @@ class Changes:
 
     runs: list[RunState] = field(default_factory=list[RunState])
     attempts: list[AttemptState] = field(default_factory=list[AttemptState])
-    tasks: list[tuple[str, int, str, str]] = field(default_factory=list[tuple[str, int, str, str]])
+    tasks: list[tuple[str, int, str, str, int]] = field(default_factory=list[tuple[str, int, str, str, int]])
+    targets: list[tuple[bool, int, str, int]] = field(default_factory=list[tuple[bool, int, str, int]])
+    """Whether a task keeps a higher k than the one that comes, that k, the run and the task."""
     answers: list[tuple[bool, str, int, str]] = field(default_factory=list[tuple[bool, str, int, str]])
     over: list[Key] = field(default_factory=list[Key])
     reviews: list[ReviewState] = field(default_factory=list[ReviewState])
@@ -99,6 +101,8 @@ def fold(
         elif entry.kind == "command_answered":
             data = entry.data
             changes.answers.append((data["accepted"], data["answer"], data["command_id"], entry.run_id))
+        elif entry.kind in _ON_PLAN:
+            _ON_PLAN[entry.kind](run, entry, changes)
         else:
             on_run = _ON_RUN.get(entry.kind)
             if on_run is not None:
@@ -129,7 +133,8 @@ def _create_run(entry: Entry, changes: Changes) -> RunState:
     data = entry.data
     tasks = data["tasks"]
     changes.tasks.extend(
-        (entry.run_id, index, storable(task["id"]), to_text(task["metadata"])) for index, task in enumerate(tasks)
+        (entry.run_id, index, storable(task["id"]), to_text(task["metadata"]), data["k"])
+        for index, task in enumerate(tasks)
     )
     return RunState(
         run_id=entry.run_id,
@@ -139,6 +144,8 @@ def _create_run(entry: Entry, changes: Changes) -> RunState:
         fingerprint_parts=to_text(data["fingerprint_parts"]),
         k=data["k"],
         n_tasks=len(tasks),
+        n_planned=len(tasks) * data["k"],
+        plan_seq=0,
         model=data["model"],
         model_kind=data["model_kind"],
         timeout_seconds=data["timeout_seconds"],
@@ -171,8 +178,17 @@ def _create_run(entry: Entry, changes: Changes) -> RunState:
     )
 
 
-def _run_extended(run: RunState, entry: Entry) -> None:
+def _run_extended(run: RunState, entry: Entry, changes: Changes) -> None:
     run.k = entry.data["k"]
+    run.n_planned = max(run.n_planned, run.n_tasks * run.k)
+    run.plan_seq = entry.seq
+    changes.targets.extend((True, run.k, entry.run_id, task) for task in range(run.n_tasks))
+
+
+def _targets_changed(run: RunState, entry: Entry, changes: Changes) -> None:
+    data = entry.data
+    run.k, run.n_planned, run.plan_seq = data["k"], data["n_planned"], entry.seq
+    changes.targets.extend((False, k, entry.run_id, task) for task, k in data["targets"])
 
 
 def _session_started(run: RunState, entry: Entry) -> None:
@@ -331,7 +347,6 @@ def _count_ended(run: RunState, attempt: AttemptState, by: int) -> None:
 
 
 _ON_RUN = {
-    "run_extended": _run_extended,
     "session_started": _session_started,
     "session_ended": _session_ended,
     "run_state_changed": _run_state_changed,
@@ -339,6 +354,8 @@ _ON_RUN = {
     "storm_called": _storm_called,
     "storm_cleared": _storm_cleared,
 }
+
+_ON_PLAN = {"run_extended": _run_extended, "targets_changed": _targets_changed}
 
 _ON_ATTEMPT = {
     "attempt_started": _attempt_started,

@@ -144,8 +144,8 @@ class LogReader:
 
     async def tasks(self, run_id: str) -> list[TaskRow]:
         """The tasks in their order, without their texts."""
-        rows = await self._all("SELECT task, id, metadata FROM task WHERE run_id = ? ORDER BY task", run_id)
-        return [TaskRow(index, task_id, from_text(metadata)) for index, task_id, metadata in rows]
+        rows = await self._all("SELECT task, id, metadata, k FROM task WHERE run_id = ? ORDER BY task", run_id)
+        return [TaskRow(index, task_id, from_text(metadata), k) for index, task_id, metadata, k in rows]
 
     async def task_text(self, run_id: str, task: int) -> tuple[str, Any]:
         """Input and expected value of a task. `RunError` when there is no such task."""

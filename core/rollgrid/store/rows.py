@@ -9,6 +9,8 @@ class RunRow(NamedTuple):
 
     `state` is the last state written; `alive` says whether a runner holds the run's lease now. A run whose state is
     `running`, `paused` or `stopping` with `alive` false was killed; `effective_state` calls it `dead`.
+    `k` is what a task wants when nothing else was said of it, `n_planned` the attempts that the finished run has, and
+    `plan_seq` the event that last changed how many attempts the tasks want (0: none did).
     Times are seconds since the epoch, durations seconds, cost US dollars (None when no price is known).
     """
 
@@ -19,6 +21,8 @@ class RunRow(NamedTuple):
     fingerprint_parts: dict[str, str]
     k: int
     n_tasks: int
+    n_planned: int
+    plan_seq: int
     model: str
     model_kind: str
     timeout_seconds: float
@@ -55,15 +59,19 @@ class RunRow(NamedTuple):
         return "dead" if self.state in {"running", "paused", "stopping"} and not self.alive else self.state
 
     @property
-    def n_planned(self) -> int:
-        """Attempts that the finished run has: tasks times k."""
-        return self.n_tasks * self.k
+    def k_text(self) -> str:
+        """`k`, with a sign where tasks want more (`8+`) or fewer (`8-`) than that."""
+        usual = self.n_tasks * self.k
+        return f"{self.k}{'+' if self.n_planned > usual else '-' if self.n_planned < usual else ''}"
 
 
 class TaskRow(NamedTuple):
+    """`k` is how many attempts this task wants."""
+
     index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     id: str
     metadata: dict[str, Any]
+    k: int
 
 
 class AttemptRow(NamedTuple):

@@ -7,10 +7,21 @@ from importlib import resources
 APPLICATION_ID = 0x726F6C67
 """Marks a SQLite file as a log of ours ("rolg")."""
 
-VERSION = 2
+VERSION = 3
 """Kept in `PRAGMA user_version`. Raise it with every change of schema.sql, and add the step that leads there."""
 
 Step = Callable[[sqlite3.Connection], None]
+
+
+def _each_task_has_its_own_k(connection: sqlite3.Connection) -> None:
+    for table, column in (("run", "n_planned"), ("run", "plan_seq"), ("task", "k")):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+    connection.execute(
+        "UPDATE run SET n_planned = n_tasks * k, plan_seq = coalesce((SELECT max(seq) FROM event WHERE"
+        " event.run_id = run.run_id AND task IS NULL AND attempt IS NULL AND kind = 'run_extended'), 0)"
+    )
+    connection.execute("UPDATE task SET k = (SELECT k FROM run WHERE run.run_id = task.run_id)")
+
 
 _REVIEW = """
 CREATE TABLE review (
@@ -94,7 +105,7 @@ def _reviews_and_scorings(connection: sqlite3.Connection) -> None:
     _there_are_scorings(connection)
 
 
-STEPS: dict[int, Step] = {1: _reviews_and_scorings}
+STEPS: dict[int, Step] = {1: _reviews_and_scorings, 2: _each_task_has_its_own_k}
 """`STEPS[n]` brings a log of format n to n + 1, inside the transaction that it is called in.
 
 A step that changes derived tables may drop them, create them anew with `statements` and fill them with

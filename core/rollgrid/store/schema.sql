@@ -62,6 +62,8 @@ CREATE TABLE run (
   fingerprint_parts  TEXT NOT NULL,
   k                  INTEGER NOT NULL,
   n_tasks            INTEGER NOT NULL,
+  n_planned          INTEGER NOT NULL,
+  plan_seq           INTEGER NOT NULL,
   model              TEXT NOT NULL,
   model_kind         TEXT NOT NULL,
   timeout_seconds    REAL NOT NULL,
@@ -99,6 +101,7 @@ CREATE TABLE task (
   task     INTEGER NOT NULL,
   id       TEXT NOT NULL,
   metadata TEXT NOT NULL,
+  k        INTEGER NOT NULL,
   PRIMARY KEY (run_id, task)
 ) WITHOUT ROWID;
 

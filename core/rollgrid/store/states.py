@@ -18,6 +18,8 @@ class RunState:
     fingerprint_parts: str
     k: int
     n_tasks: int
+    n_planned: int
+    plan_seq: int
     model: str
     model_kind: str
     timeout_seconds: float

@@ -42,7 +42,8 @@ INSERT_TASK_BODY = _insert("task_body", ("seq", "task", "data"))
 PUT_RUN = _insert("run", RUN_COLUMNS, "REPLACE")
 PUT_ATTEMPT = _insert("attempt", ATTEMPT_COLUMNS, "REPLACE")
 PUT_REVIEW = _insert("review", REVIEW_COLUMNS, "REPLACE")
-PUT_TASK = _insert("task", ("run_id", "task", "id", "metadata"), "REPLACE")
+PUT_TASK = _insert("task", ("run_id", "task", "id", "metadata", "k"), "REPLACE")
+PUT_TARGET = "UPDATE task SET k = max(k * ?, ?) WHERE run_id = ? AND task = ?"
 ANSWER_COMMAND = "UPDATE command SET accepted = ?, answer = ? WHERE command_id = ? AND run_id = ?"
 
 DROP_LIVE = "DELETE FROM live WHERE run_id = ? AND task = ? AND attempt = ? AND take = ?"
@@ -66,6 +67,7 @@ def writes(changes: Changes) -> list[tuple[str, list[tuple[Any, ...]]]]:
     every: list[tuple[str, list[tuple[Any, ...]]]] = [
         (PUT_RUN, [run_values(run) for run in changes.runs]),
         (PUT_TASK, [*changes.tasks]),
+        (PUT_TARGET, [*changes.targets]),
         (PUT_ATTEMPT, [attempt_values(attempt) for attempt in changes.attempts]),
         (PUT_REVIEW, [review_values(review) for review in changes.reviews]),
         (ANSWER_COMMAND, [*changes.answers]),

@@ -4,7 +4,7 @@ import pytest
 
 from rollgrid.errors import ModelError
 from rollgrid.runner.control import carry_out
-from rollgrid.store.events import AttemptSuperseded
+from rollgrid.store.events import AttemptSuperseded, TargetsChanged
 from rollgrid.store.rows import CommandRow
 from support.runs import ListSink, make_engine, make_plan
 
@@ -82,3 +82,46 @@ async def test_one_cluster_is_run_again_while_the_run_is_paused_and_the_other_st
     assert superseded == {(0, 1, "retry"), (0, 2, "retry")}
     assert [results[0, n].passed for n in (1, 2)] == [True, True]
     assert [results[1, n].status for n in (1, 2)] == [404, 404]
+
+
+async def test_more_attempts_of_a_task_are_run_while_the_run_goes_on():
+    sink = ListSink()
+    engine, results = make_engine(make_plan(n_tasks=3, k=1), sink)
+    assert carry_out(engine, command("more", n=2, tasks=[1])) == (True, "scheduled")
+    assert carry_out(engine, command("more", n=1))[0]
+    await engine.run()
+    assert sorted(results) == [(0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2)]
+    one, whole = sink.of(TargetsChanged)
+    assert (one.targets, one.k, one.n_planned, one.author) == (((1, 3),), 1, 5, "ada")
+    assert (whole.targets, whole.k, whole.n_planned) == (((0, 2), (1, 4), (2, 2)), 2, 8)
+
+
+@pytest.mark.parametrize(
+    "args", [{}, {"n": 0}, {"n": True}, {"n": "2"}, {"n": 10**9}, {"n": 1, "tasks": [7]}, {"n": 1, "tasks": []}]
+)
+def test_more_of_what_there_is_not_is_refused(engine, args):
+    accepted, answer = carry_out(engine, command("more", **args))
+    assert not accepted
+    assert answer
+    assert engine.ledger.targets.total == 6
+
+
+def test_a_run_that_is_stopping_takes_no_more(engine):
+    engine.steering.stop("interrupted")
+    assert carry_out(engine, command("more", n=1)) == (False, "the run is stopping, and starts nothing more")
+
+
+async def test_a_rule_may_want_fewer_attempts_of_a_task_but_never_fewer_than_have_begun():
+    sink = ListSink()
+    engine, results = make_engine(make_plan(n_tasks=2, k=4), sink, concurrency=3)
+    started = [engine.ledger.schedule.next() for _ in range(3)]
+    assert engine.steering.want({0: 1, 1: 1}, reason="decided") is None
+    (event,) = sink.of(TargetsChanged)
+    assert (event.targets, event.n_planned, event.author, event.reason) == (((0, 2), (1, 1)), 3, None, "decided")
+    assert engine.steering.want({0: 2}, reason="decided") is None
+    assert len(sink.of(TargetsChanged)) == 1, "what changes nothing is not told"
+    engine.steering.want({1: 2}, reason="undecided")
+    engine.ledger.schedule.add(started)
+    await engine.run()
+    assert sorted(results) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert all(result.take == 1 for result in results.values())

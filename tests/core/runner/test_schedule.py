@@ -27,3 +27,21 @@ def test_an_attempt_that_is_run_again_takes_its_old_place():
     assert len(schedule) == 3
     assert (1, 1) in schedule
     assert (0, 1) not in schedule
+
+
+def test_attempts_that_are_not_wanted_any_more_are_taken_out_of_the_queue():
+    schedule = Schedule(all_slots(2, 3))
+    schedule.next()
+    assert schedule.drop(0, above=2) == [Slot(0, 3, 1)]
+    assert ((0, 3) in schedule, len(schedule)) == (False, 4)
+    assert drain(schedule) == [(1, 1), (0, 2), (1, 2), (1, 3)]
+
+
+def test_an_attempt_that_was_taken_out_and_put_back_runs_once():
+    schedule = Schedule(all_slots(1, 2))
+    dropped = schedule.drop(0, above=0)
+    schedule.add(dropped)
+    schedule.add(dropped)
+    assert len(schedule) == 2
+    assert drain(schedule) == [(0, 1), (0, 2)]
+    assert len(schedule) == 0

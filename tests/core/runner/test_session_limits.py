@@ -7,8 +7,9 @@ import pytest
 
 from rollgrid.agent.agent import Agent
 from rollgrid.environments.environment import Environment
+from rollgrid.environments.from_log import aresult_from_log
 from rollgrid.environments.task import Task
-from rollgrid.errors import RunError
+from rollgrid.errors import ModelError, RunError
 from rollgrid.models.base import ModelReply, Usage
 from rollgrid.models.pricing import GivenPrice
 from rollgrid.runner.budget import Limits
@@ -44,10 +45,11 @@ async def start(log, env, k=2, **changes):
     return await Session(prepare_run(env, k=k), options(log, **changes)).run()
 
 
-async def resume(log, env, *, k=None, only=None, **changes):
+async def resume(log, env, *, k=None, more=None, only=None, **changes):
     async with aclosing(await LogReader.open(log)) as reader:
         row = await reader.run("run1")
-        prepared = await prepare_resume(prepare_run(env, k=row.k), reader, log, row, author="ada", k=k, only=only)
+        fresh = prepare_run(env, k=row.k)
+        prepared = await prepare_resume(fresh, reader, log, row, author="ada", k=k, more=more, only=only)
     return await Session(prepared, options(log, **changes)).run()
 
 
@@ -101,15 +103,56 @@ async def test_the_library_door_takes_limits_too(monkeypatch):
 
 
 async def test_a_resume_can_be_restricted_to_some_tasks(log):
-    await start(log, environment(), k=1)
-    some = await resume(log, environment(), k=3, only=["task1"])
+    await start(log, environment(), k=3, limits=Limits(max_tokens=300))
+    some = await resume(log, environment(), only=["task1"], limits=Limits(max_tokens=9000))
     assert (some.state, some.stopped_early, some.exit_code) == ("stopped", "restricted", 0)
     _, attempts = await read(log)
     assert sorted((one.task, one.attempt) for one in attempts) == [(0, 1), (1, 1), (1, 2), (1, 3), (2, 1)]
-    rest = await resume(log, environment(), only=["task0", "task2"])
+    rest = await resume(log, environment(), only=["task0", "task2"], limits=Limits(max_tokens=9000))
     assert (rest.state, rest.stopped_early, rest.result.n_scored) == ("finished", None, 9)
     with pytest.raises(RunError, match="run run1 has no task nobody"):
         await resume(log, environment(), only=["nobody"])
+
+
+async def test_a_task_can_be_given_more_attempts_than_the_others_and_keeps_them(log):
+    await start(log, environment(), k=1)
+    grown = await resume(log, environment(), k=3, only=["task1"])
+    assert (grown.state, grown.stopped_early) == ("finished", None)
+    assert [len(one.attempts) for one in grown.result.task_results] == [1, 3, 1]
+    row, _ = await read(log)
+    assert (row.k, row.n_planned, row.n_ended, row.k_text) == (1, 5, 5, "1+")
+    loaded = await aresult_from_log(log, "run1")
+    assert [[one.index for one in task.attempts] for task in loaded.task_results] == [[1], [1, 2, 3], [1]]
+    await resume(log, environment(), k=2)
+    row, _ = await read(log)
+    assert (row.k, row.n_planned, row.n_ended) == (2, 7, 7)
+    with pytest.raises(RunError, match="run run1 has k=3 already, and k can only grow"):
+        await resume(log, environment(), k=2, only=["task1"])
+
+
+async def test_more_attempts_of_a_finished_run_are_made_and_nothing_else_is(log):
+    failing = ModelReply(text="ok", usage=Usage(80, 20))
+    model = ScriptedModel(ModelError("gone", kind="server", status=404), failing)
+    await start(log, environment(n=2, model=model), k=1, concurrency=1)
+    more = await resume(log, environment(n=2), more=2, only=["task1"])
+    assert (more.state, more.stopped_early) == ("finished", None)
+    row, attempts = await read(log)
+    assert sorted((one.task, one.attempt, one.take) for one in attempts) == [(0, 1, 1), (1, 1, 1), (1, 2, 1), (1, 3, 1)]
+    assert (row.k, row.n_planned, row.n_superseded) == (1, 4, 0)
+    everywhere = await resume(log, environment(n=2), more=1)
+    row, _ = await read(log)
+    assert (row.k, row.n_planned, row.n_ended) == (2, 6, 6)
+    assert [len(one.attempts) for one in everywhere.result.task_results] == [2, 4]
+    with pytest.raises(RunError, match="must be 1 to 1000"):
+        await resume(log, environment(n=2), more=0)
+
+
+async def test_more_attempts_of_a_run_that_was_stopped_leave_its_missing_ones_missing(log):
+    await start(log, environment(), k=2, limits=Limits(max_tokens=400))
+    more = await resume(log, environment(), more=1, only=["task2"], limits=Limits(max_tokens=9000))
+    assert (more.state, more.stopped_early, more.result.n_attempts) == ("stopped", "restricted", 5)
+    rest = await resume(log, environment(), limits=Limits(max_tokens=9000))
+    assert (rest.state, rest.result.n_attempts) == ("finished", 7)
 
 
 async def test_k_can_only_grow(log):

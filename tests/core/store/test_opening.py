@@ -2,18 +2,20 @@ import os
 import sqlite3
 import stat
 import threading
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 
 from rollgrid.errors import LogError
 from rollgrid.store import connection, schema
+from rollgrid.store.events import RunExtended
 from rollgrid.store.lease import acquire
 from rollgrid.store.opening import prepare_log
 from rollgrid.store.reader import LogReader
-from rollgrid.store.rebuild import refold
+from rollgrid.store.rebuild import rebuild, refold
 from rollgrid.store.writer import LogWriter
-from support.log_events import RUN, created, ended, query, started
+from support.log_events import RUN, created, ended, query, set_back, started
 
 NOW, NEXT = schema.VERSION, schema.VERSION + 1
 
@@ -267,3 +269,18 @@ def test_a_reader_that_comes_while_the_log_is_being_made_waits_for_it(tmp_path: 
     maker.start()
     prepare_log(path, create=False)
     maker.join()
+
+
+async def test_a_log_from_before_tasks_had_their_own_k_says_what_they_want(tmp_path: Path):
+    path = tmp_path / "log.db"
+    async with LogWriter.open_cm(path) as writer:
+        writer.append(created(k=2))
+        writer.append(RunExtended(run_id=RUN, at=5.0, k=3, author="ann"))
+    set_back(path, 2)
+    for _ in range(2):
+        async with aclosing(await LogReader.open(path)) as reader:
+            assert [task.k for task in await reader.tasks(RUN)] == [3, 3]
+            run = await reader.run(RUN)
+            assert run is not None
+            assert (run.n_planned, run.plan_seq) == (6, 2)
+        await rebuild(path)

@@ -27,6 +27,7 @@ from rollgrid.store.events import (
     SessionStarted,
     StormCalled,
     StormCleared,
+    TargetsChanged,
 )
 from rollgrid.store.reader import LogReader
 from rollgrid.store.rebuild import rebuild
@@ -118,6 +119,14 @@ EVENTS = st.one_of(
     ),
     st.builds(ConcurrencyChanged, **OF_RUN, limit=st.integers(0, 64), reason=TEXT),
     st.builds(RunExtended, **OF_RUN, k=st.integers(1, 9), author=TEXT),
+    st.builds(
+        TargetsChanged,
+        **OF_RUN,
+        targets=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 9)), max_size=3).map(tuple),
+        k=st.integers(1, 9),
+        n_planned=st.integers(1, 40),
+        reason=TEXT,
+    ),
     st.builds(StormCalled, **OF_RUN, signature=TEXT, sample=TEXT, count=COUNT, window=COUNT),
     st.builds(StormCleared, **OF_RUN),
     st.builds(
@@ -348,6 +357,24 @@ async def test_the_states_of_a_run_and_its_sessions(path):
     run, _ = await rows_of(path)
     assert (run.concurrency, run.k, run.n_planned, run.active_seconds) == (2, 5, 10, 6.5)
     assert (run.state, run.ended_at) == ("finished", 210.0)
+
+
+async def test_each_task_may_want_its_own_number_of_attempts(path):
+    grown = {"run_id": RUN, "at": 201.0, "reason": "asked for", "author": "ann"}
+    await write(path, [created(k=2), TargetsChanged(**grown, targets=((1, 5),), k=2, n_planned=7)])
+    run, _ = await rows_of(path)
+    assert (run.k, run.n_planned, run.k_text) == (2, 7, "2+")
+    assert query(path, "SELECT k FROM task ORDER BY task") == [(2,), (5,)]
+    await write(
+        path,
+        [
+            TargetsChanged(**grown, targets=((0, 1),), k=2, n_planned=3),
+            RunExtended(run_id=RUN, at=202.0, k=3, author="ann"),
+        ],
+    )
+    run, _ = await rows_of(path)
+    assert (run.k, run.n_planned, run.k_text) == (3, 6, "3")
+    assert query(path, "SELECT k FROM task ORDER BY task") == [(3,), (5,)]
 
 
 async def test_a_run_is_created_once_and_events_of_an_unknown_run_change_nothing(path):

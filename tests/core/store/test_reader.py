@@ -53,7 +53,7 @@ async def test_a_run_reads_as_it_was_created(writer, reader):
 
 async def test_tasks_come_without_their_texts_and_texts_one_by_one(writer, reader):
     await write(writer, created())
-    assert await reader.tasks(RUN) == [TaskRow(0, "t1", {"split": "test"}), TaskRow(1, "t2", {"split": "test"})]
+    assert await reader.tasks(RUN) == [TaskRow(0, "t1", {"split": "test"}, 2), TaskRow(1, "t2", {"split": "test"}, 2)]
     assert await reader.task_text(RUN, 1) == ("question 2", {"answer": 2})
     with pytest.raises(RunError, match="no task at position 2"):
         await reader.task_text(RUN, 2)

@@ -2,20 +2,18 @@
 
 import asyncio
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from rollgrid.errors import LogError, RunError
-from rollgrid.store import schema
 from rollgrid.store.opening import prepare_log
 from rollgrid.store.reader import LogReader
 from rollgrid.store.rebuild import rebuild
 from rollgrid.store.reviews import post_review, undo_review
 from rollgrid.store.rows import ReviewRow, standing_reviews
 from rollgrid.store.writer import LogWriter
-from support.log_events import RUN, created, derived_rows, ended, query, session, started, superseded
+from support.log_events import RUN, created, derived_rows, ended, query, session, set_back, started, superseded
 
 FIRST = (RUN, 0, 1, 1)
 UNSCORED = (RUN, 1, 2, 1)
@@ -217,13 +215,9 @@ async def test_an_attempt_without_a_score_can_be_labelled_and_judged_but_not_agr
 
 async def test_a_log_from_before_reviews_gets_their_table_and_a_backup(path, writer):
     await writer.aclose()
-    with sqlite3.connect(path) as connection:
-        for table in ("review", "scoring", "rescored"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute(f"PRAGMA user_version = {schema.VERSION - 1}")
-    connection.close()
+    set_back(path, 1)
     prepare_log(path)
-    assert path.with_name(f"log.db.format{schema.VERSION - 1}.bak").exists()
+    assert path.with_name("log.db.format1.bak").exists()
     await post_review(path, FIRST, "bea", verdict="agree")
     columns = "SELECT name, type, \"notnull\", pk FROM pragma_table_info('review')"
     migrated = query(path, columns)

@@ -1,20 +1,18 @@
 """Scorings: verdicts of a later scorer beside those of the run, told by the same fold as everything else."""
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rollgrid.errors import RunError
-from rollgrid.store import schema
 from rollgrid.store.events import AttemptRescored, Event, ScoringEnded, ScoringStarted
 from rollgrid.store.opening import prepare_log
 from rollgrid.store.reader import LogReader
 from rollgrid.store.rebuild import rebuild
 from rollgrid.store.scorings import as_scored, choose, flips
 from rollgrid.store.writer import LogWriter
-from support.log_events import RUN, created, derived_rows, ended, query, session, superseded
+from support.log_events import RUN, created, derived_rows, ended, query, session, set_back, superseded
 
 
 def began(scoring: str = "a", **fields: Any) -> ScoringStarted:
@@ -171,11 +169,7 @@ async def test_a_scoring_is_named_by_its_number_or_as_the_latest(path):
 
 
 async def test_a_log_from_before_scorings_gets_their_tables(path):
-    with sqlite3.connect(path) as connection:
-        for table in ("review", "scoring", "rescored"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute(f"PRAGMA user_version = {schema.VERSION - 1}")
-    connection.close()
+    set_back(path, 1)
     await write(path, began(), verdict(), over())
     assert query(path, "SELECT number FROM scoring") == [(2,)]
     fresh = path.with_name("fresh.db")

@@ -24,7 +24,7 @@ def run_row(**changes: Any) -> RunRow:
     for name in RunRow._fields:
         if name.startswith("n_") and values[name] is None:
             values[name] = 0
-    values.update(created_at=0.0, active_seconds=0.0, n_ended=3, n_scored=2, n_passed=1)
+    values.update(n_planned=8, created_at=0.0, active_seconds=0.0, n_ended=3, n_scored=2, n_passed=1)
     return RunRow(**{**values, **changes})
 
 
