@@ -54,6 +54,7 @@ bench:
 	@.ci/venv .venv test
 	@$(BIN)/python tests/bench/cpu_per_attempt.py
 	@$(BIN)/python tests/bench/simulation/coverage.py
+	@$(BIN)/python tests/bench/simulation/sequential.py
 
 soak:
 	@.ci/venv .venv test
