@@ -10,7 +10,10 @@ import subprocess
 import sys
 import termios
 import time
+from codecs import getincrementaldecoder
 from pathlib import Path
+
+from support.emulator import Emulator
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +25,8 @@ class Terminal:
         self, *arguments: str, columns: int = 100, rows: int = 30, program: str = sys.executable, **environ: str
     ) -> None:
         self.output = b""
+        self._emulator = Emulator(columns, rows, lenient=True)
+        self._decoder = getincrementaldecoder("utf-8")("replace")
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(slave)
@@ -68,13 +73,18 @@ class Terminal:
                 break
             got += chunk
         self.output += got
+        self._emulator.feed(self._decoder.decode(got))
         return got
 
+    def screen(self) -> str:
+        """What it shows, as far as it was drawn with what `Emulator` knows."""
+        return "\n".join(self._emulator.text())
+
     def wait_for(self, text: str, seconds: float = 30) -> None:
-        """Until `text` has been written at some time."""
+        """Until `text` is on the screen, or has been written in one piece at some time."""
         end = time.monotonic() + seconds
-        while text.encode() not in self.output:
-            assert time.monotonic() < end, f"{text!r} was not written; last: {self.output[-400:]!r}"
+        while text.encode() not in self.output and text not in self.screen():
+            assert time.monotonic() < end, f"{text!r} was not written; last: {self.output[-400:]!r}\n{self.screen()}"
             assert self.process.poll() is None or self.read(0.2), f"ended early: {self.output[-400:]!r}"
             self.read(0.1)
 
@@ -103,6 +113,7 @@ class Terminal:
 
     def resize(self, columns: int, rows: int) -> None:
         """The window has another size from now on; the child hears of it."""
+        self._emulator = Emulator(columns, rows, lenient=True)
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         os.kill(self.process.pid, signal.SIGWINCH)
 
