@@ -166,14 +166,14 @@ class Engine:
             self._land(flight, landing)
             return
         del self.flights[flight.slot]
-        flight.passage.arrive()
+        flight.passage.close()
         self._wake.set()
 
     def _land(self, flight: Flight, landing: Landing) -> None:
         """Take one finished attempt in: log, storm watch, caller."""
         slot, result = flight.slot, landing.result
         del self.flights[slot]
-        flight.passage.arrive()
+        flight.passage.close()
         result.index, result.take = slot.attempt, slot.take
         self._sink.append(landing.event, landing.body)
         self._unsaved += 1

@@ -1,15 +1,15 @@
 """Which take of each attempt counts, and which attempts are still to be run."""
 
+import sys
 import time
 from collections.abc import Iterable, Mapping
 
+from rollgrid.runner.dense import Key, PerAttempt
 from rollgrid.runner.schedule import Order, Schedule, Slot
 from rollgrid.runner.sink import EventSink
 from rollgrid.runner.storm import Failure
 from rollgrid.runner.targets import Targets
 from rollgrid.store.events import AttemptSuperseded, TargetsChanged
-
-Key = tuple[int, int]
 
 
 class Ledger:
@@ -29,14 +29,21 @@ class Ledger:
         slots = tuple(slots)
         self.schedule = Schedule(slots, order)
         self.targets = targets
-        self._takes = dict(takes)
+        self._takes = PerAttempt(takes)
         for slot in slots:
-            self._takes[slot.task, slot.attempt] = slot.take
-        self._current: dict[Key, tuple[Slot, Failure | None]] = {}
+            self._takes.put(*slot)
+        self._current = PerAttempt()
+        self._failed: dict[Key, str] = {}
+        """The signatures of those that failed."""
 
     def ended(self, slot: Slot, failure: Failure | None) -> None:
         """This take counts from now on."""
-        self._current[slot.task, slot.attempt] = (slot, failure)
+        self._current.put(*slot)
+        if failure is not None:
+            # One text for all failures of a kind, not one each.
+            self._failed[slot.task, slot.attempt] = sys.intern(failure.signature)
+        elif self._failed:
+            self._failed.pop((slot.task, slot.attempt), None)
 
     def want(self, wanted: Mapping[int, int], k: int | None, reason: str, author: str | None) -> bool:
         """From now on these tasks want so many attempts. Gives whether that changes anything, and tells the log if so.
@@ -47,16 +54,14 @@ class Ledger:
         changed: dict[int, int] = {}
         for task, n in wanted.items():
             for attempt in range(targets[task] + 1, n + 1):
-                key = (task, attempt)
-                self._takes[key] = self._takes.get(key, 0) + 1
-                fresh.append(Slot(*key, self._takes[key]))
+                fresh.append(self._next_take(task, attempt))
             waited = {slot.attempt: slot for slot in self.schedule.drop(task, n)}
             changed[task] = max((a for a in range(n + 1, targets[task] + 1) if a not in waited), default=n)
             for attempt, slot in waited.items():
                 if attempt <= changed[task]:
                     fresh.append(slot)
                 else:
-                    self._takes[task, attempt] -= 1
+                    self._takes.put(task, attempt, self._takes.get(task, attempt) - 1)
         before = targets.k
         changed = targets.change(changed, k)
         if not changed and targets.k == before:
@@ -77,29 +82,34 @@ class Ledger:
 
     def failed_with(self, signature: str) -> list[Slot]:
         """The takes of this session that count and failed in this way."""
-        return [slot for slot, failure in self._current.values() if failure and failure.signature == signature]
+        return [Slot(*key, self._current.get(*key)) for key, known in self._failed.items() if known == signature]
 
     def take_of(self, key: Key) -> list[Slot]:
         """The take of this attempt that counts, if it was made in this session."""
-        found = self._current.get(key)
-        return [] if found is None else [found[0]]
+        take = self._current.get(*key)
+        return [Slot(*key, take)] if take else []
 
     def again(self, slots: Iterable[Slot], why: str, author: str) -> None:
         """Supersede these takes and schedule the next take of each. One that no longer counts is passed over."""
         fresh: list[Slot] = []
         for slot in slots:
-            key = (slot.task, slot.attempt)
-            if self._current.get(key, (None,))[0] != slot:
+            task, attempt, take = slot
+            if self._current.get(task, attempt) != take:
                 continue
-            del self._current[key]
+            self._current.put(task, attempt, 0)
+            self._failed.pop((task, attempt), None)
             self.supersede(slot, why, author)
             fresh.append(self.next_take(slot))
         self.schedule.add(fresh)
 
     def next_take(self, slot: Slot) -> Slot:
-        key = (slot.task, slot.attempt)
-        self._takes[key] += 1
-        return Slot(*key, self._takes[key])
+        """The take that comes after all those which this attempt has had."""
+        return self._next_take(slot.task, slot.attempt)
+
+    def _next_take(self, task: int, attempt: int) -> Slot:
+        take = self._takes.get(task, attempt) + 1
+        self._takes.put(task, attempt, take)
+        return Slot(task, attempt, take)
 
     def supersede(self, slot: Slot, why: str, author: str | None) -> None:
         task, attempt, take = slot

@@ -92,8 +92,21 @@ class Passage:
         self.expected_in = lane
         lane.expected += 1
 
+    def close(self) -> None:
+        """The attempt is over, and whoever followed it is told nothing more.
+
+        An event loop keeps timers that were cancelled for a while, and with them the context that this is in: it must
+        not lead to the transcript.
+        """
+        self.arrive()
+        self.on_wait, self.on_turn = _nobody, _nobody
+
     def arrive(self) -> None:
         """The call that was expected is here, or the attempt is over without one."""
         lane, self.expected_in = self.expected_in, None
         if lane is not None:
             lane.expected -= 1
+
+
+def _nobody(_why: str = "") -> None:
+    """Is told, and passes it on to nobody."""

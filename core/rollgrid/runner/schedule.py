@@ -4,6 +4,8 @@ import heapq
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, cast
 
+from rollgrid.runner.dense import PerAttempt
+
 Order = Literal["breadth", "task"]
 
 
@@ -25,11 +27,14 @@ class Schedule:
 
     def __init__(self, slots: Iterable[Slot], order: Order = "breadth") -> None:
         self._order = order
+        self._planned = sorted(slots, key=self._rank, reverse=True)
+        """What was there from the start, the next one last. Sorted once, these need no place in the heap."""
         self._heap: list[tuple[tuple[int, int, int], Slot]] = []
-        self._waiting: dict[int, dict[int, int]] = {}
-        """By task and attempt, the take that waits. What was taken out again stays in the heap until it comes up."""
-        self._n = 0
-        self.add(slots)
+        self._waiting = PerAttempt()
+        """The take of each attempt that waits. What was taken out again stays where it is until it comes up."""
+        for slot in self._planned:
+            self._waiting.put(*slot)
+        self._n = len(self._planned)
 
     def _rank(self, slot: Slot) -> tuple[int, int, int]:
         if self._order == "task" and slot.attempt > 1:
@@ -41,39 +46,47 @@ class Schedule:
 
     def peek(self) -> Slot | None:
         """The next attempt, which stays, or None when nothing is left."""
-        while self._heap:
-            slot = self._heap[0][1]
-            if self._waiting[slot.task].get(slot.attempt) == slot.take:
+        while self._planned or self._heap:
+            slot = self._heap[0][1] if self._is_heap_next() else self._planned[-1]
+            if self._waiting.get(slot.task, slot.attempt) == slot.take:
                 return slot
-            heapq.heappop(self._heap)
+            self._pop()
         return None
+
+    def _is_heap_next(self) -> bool:
+        if not self._planned or not self._heap:
+            return not self._planned
+        return self._heap[0][0] < self._rank(self._planned[-1])
+
+    def _pop(self) -> None:
+        if self._is_heap_next():
+            heapq.heappop(self._heap)
+        else:
+            self._planned.pop()
 
     def next(self) -> Slot | None:
         """Take the next attempt out, or None when nothing is left."""
         slot = self.peek()
         if slot is not None:
-            heapq.heappop(self._heap)
-            del self._waiting[slot.task][slot.attempt]
+            self._pop()
+            self._waiting.put(slot.task, slot.attempt, 0)
             self._n -= 1
         return slot
 
     def add(self, slots: Iterable[Slot]) -> None:
         for slot in slots:
-            of_task = self._waiting.setdefault(slot.task, {})
-            self._n += slot.attempt not in of_task
-            of_task[slot.attempt] = slot.take
+            self._n += not self._waiting.get(slot.task, slot.attempt)
+            self._waiting.put(*slot)
             heapq.heappush(self._heap, (self._rank(slot), slot))
 
     def drop(self, task: int, above: int) -> list[Slot]:
         """Take out what waits of this task with a higher attempt than `above`, and give it."""
-        of_task = self._waiting.get(task, {})
-        dropped = [Slot(task, attempt, take) for attempt, take in of_task.items() if attempt > above]
+        dropped = [Slot(task, attempt, take) for attempt, take in self._waiting.of_task(task) if attempt > above]
         for slot in dropped:
-            del of_task[slot.attempt]
+            self._waiting.put(slot.task, slot.attempt, 0)
         self._n -= len(dropped)
         return dropped
 
     def __contains__(self, key: object) -> bool:
         """Whether this (task, attempt) is waiting."""
-        task, attempt = cast("tuple[int, int]", key)
-        return attempt in self._waiting.get(task, {})
+        return bool(self._waiting.get(*cast("tuple[int, int]", key)))

@@ -9,6 +9,8 @@ class Targets:
     def __init__(self, k: int, each: Sequence[int]) -> None:
         self.k = k
         self._each = list(each)
+        self.total = sum(self._each)
+        """The attempts that the finished run has."""
 
     def __len__(self) -> int:
         return len(self._each)
@@ -19,15 +21,11 @@ class Targets:
     def __getitem__(self, task: int) -> int:
         return self._each[task]
 
-    @property
-    def total(self) -> int:
-        """The attempts that the finished run has."""
-        return sum(self._each)
-
     def change(self, wanted: Mapping[int, int], k: int | None = None) -> dict[int, int]:
         """Take these numbers of attempts as what these tasks want; gives those that were others before."""
         changed = {task: n for task, n in wanted.items() if self._each[task] != n}
         for task, n in changed.items():
+            self.total += n - self._each[task]
             self._each[task] = n
         self.k = self.k if k is None else k
         return changed
