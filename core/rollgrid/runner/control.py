@@ -17,7 +17,7 @@ def carry_out(engine: Engine, command: CommandRow) -> tuple[bool, str]:
     refusal = _try(engine, command)
     if refusal is not None:
         return False, refusal
-    answer = _ANSWERS.get(command.command, "done")
+    answer = _ANSWERS.get(command.command) or _told(engine, command)
     if command.command in ("retry", "more") and engine.steering.state == "paused":
         answer += "; the run is paused, and goes on when it is resumed"
     return True, answer
@@ -28,8 +28,20 @@ _ANSWERS = {
     "resume": "running again",
     "cancel": "stopping: what is in flight may finish",
     "retry": "scheduled again",
-    "more": "scheduled",
 }
+
+
+def _told(engine: Engine, command: CommandRow) -> str:
+    """What was done, where that is not the same every time."""
+    if command.command == "more":
+        n, tasks = command.args["n"], command.args.get("tasks")
+        whose = f"{len(set(tasks))} {'task' if len(set(tasks)) == 1 else 'tasks'}" if tasks else "every task"
+        return f"{n} more {'attempt' if n == 1 else 'attempts'} of {whose}, {engine.ledger.targets.total} in all"
+    asked = command.args.get("limit")
+    if asked == AUTO:
+        return f"finds out how many at once pass, from {engine.concurrency} on"
+    capped = f", which is all that its model takes (asked for {asked})" if asked != engine.concurrency else ""
+    return f"at most {engine.concurrency} at once from now on{capped}"
 
 
 def _try(engine: Engine, command: CommandRow) -> str | None:

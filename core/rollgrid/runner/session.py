@@ -53,7 +53,7 @@ class Session:
             self._tally.take(*key, result)
 
     async def run(self) -> SessionOutcome:
-        options, prepared = self._options, self._prepared
+        options, prepared, began = self._options, self._prepared, time.time()
         async with AsyncExitStack() as stack:
             sink: EventSink = NoLog()
             lease: Lease | None = None
@@ -74,7 +74,7 @@ class Session:
                 on_result=self._take_result,
             )
             if self._writer is not None and lease is not None:
-                self._upkeep = Upkeep(self._writer, lease, engine, options, self._say)
+                self._upkeep = Upkeep(self._writer, lease, engine, options, self._say, began)
             await self._announce(sink, engine)
             self._tell(options.on_ready, options.run_id)
             if options.handle_signals:

@@ -22,7 +22,10 @@ _LOOK_SECONDS = 0.2
 
 
 class Upkeep:
-    """The caretaker of one session. `turn` is called a few times a second, `last_words` once, at the end."""
+    """The caretaker of one session. `turn` is called a few times a second, `last_words` once, at the end.
+
+    `began` is when the session asked for the run (seconds since the epoch): a command from before was not meant for it.
+    """
 
     def __init__(
         self,
@@ -31,6 +34,7 @@ class Upkeep:
         engine: Engine,
         options: SessionOptions,
         say: Callable[[str], None],
+        began: float,
     ) -> None:
         self.gave_up = False
         """The session ended although the log did not take everything."""
@@ -46,6 +50,8 @@ class Upkeep:
         self._patience = options.log_patience
         self._say = say
         self._last_command = 0
+        self._began = began
+        self._closing = False
         self._beat_at = time.monotonic()
         self._unreadable: str | None = None
         self._fault_since: float | None = None
@@ -68,6 +74,8 @@ class Upkeep:
 
     async def last_words(self) -> None:
         """Return when the log has everything, or when there is no more waiting for it; then `gave_up` is set."""
+        self._closing = True
+        await self._answer_commands()
         await self._writer.flush()
         deadline = None if self._patience is None else time.monotonic() + self._patience
         while self._writer.fault is not None and not self._given_up.is_set():
@@ -116,7 +124,12 @@ class Upkeep:
         self._unreadable = None
         for command in found:
             self._last_command = command.command_id
-            accepted, answer = carry_out(self._engine, command)
+            if self._closing:
+                accepted, answer = False, "the run has just ended"
+            elif command.at < self._began:
+                accepted, answer = False, "it was meant for a runner that has ended"
+            else:
+                accepted, answer = carry_out(self._engine, command)
             self._writer.append(
                 CommandAnswered(
                     run_id=self._run_id,

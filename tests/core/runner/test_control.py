@@ -87,7 +87,7 @@ async def test_one_cluster_is_run_again_while_the_run_is_paused_and_the_other_st
 async def test_more_attempts_of_a_task_are_run_while_the_run_goes_on():
     sink = ListSink()
     engine, results = make_engine(make_plan(n_tasks=3, k=1), sink)
-    assert carry_out(engine, command("more", n=2, tasks=[1])) == (True, "scheduled")
+    assert carry_out(engine, command("more", n=2, tasks=[1])) == (True, "2 more attempts of 1 task, 5 in all")
     assert carry_out(engine, command("more", n=1))[0]
     await engine.run()
     assert sorted(results) == [(0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2)]

@@ -1,7 +1,7 @@
 """`rollgrid pause`, `cancel` and `retry`: steer a run from the shell, through the log."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,10 @@ from rollgrid_tui.cli.common import (
     open_reader,
     wait,
 )
+from rollgrid_tui.cli.limits import ConcurrencyType
+
+if TYPE_CHECKING:
+    from rollgrid.store.rows import CommandRow
 
 ANSWER_SECONDS = 10.0
 
@@ -39,6 +43,17 @@ def pause_command(settings: Settings, run: str, as_json: bool) -> None:
 def cancel_command(settings: Settings, run: str, as_json: bool) -> None:
     """Stop RUN. What is finished stays, and `rollgrid resume RUN` can still complete it."""
     steer(settings, run, "cancel", {}, as_json=as_json)
+
+
+@click.command("concurrency", epilog="Example: rollgrid concurrency last 16; or: rollgrid concurrency last auto")
+@click.argument("run")
+@click.argument("limit", metavar="N|auto", type=ConcurrencyType())
+@json_option
+@common_options()
+@click.pass_obj
+def concurrency_command(settings: Settings, run: str, limit: int | str, as_json: bool) -> None:
+    """Have a live RUN make N attempts at once, or find out itself how many its endpoint bears."""
+    steer(settings, run, "concurrency", {"limit": limit}, as_json=as_json)
 
 
 @click.command("retry", epilog="Example: rollgrid retry last t3 2")
@@ -97,9 +112,6 @@ def steer(settings: Settings, run: str, command: str, args: dict[str, Any], *, a
 
 
 async def _steer(path: Path, run: str, command: str, args: dict[str, Any], *, as_json: bool) -> None:
-    from rollgrid.runner.machine import author
-    from rollgrid.store.commands import post_command, wait_for_answer
-
     async with open_reader(path) as reader:
         row = await find_run(reader, run)
     if not row.alive:
@@ -107,16 +119,37 @@ async def _steer(path: Path, run: str, command: str, args: dict[str, Any], *, as
             f"run {row.run_id} is {row.effective_state} and no runner works on it",
             f"rollgrid resume {row.run_id} starts one.",
         )
-    number = await post_command(path, row.run_id, command, args, author())
+    answer = await post_and_wait(path, row.run_id, command, args)
+    if not answer.accepted:
+        raise RunError(
+            f"run {row.run_id} refused the command {command}: {answer.answer}", tell_command("show", row.run_id)
+        )
+    tell(row.run_id, answer, as_json=as_json)
+
+
+async def post_and_wait(path: Path, run_id: str, command: str, args: dict[str, Any]) -> "CommandRow":
+    """Leave a command for a runner and wait for what it says. `RunError` when it says nothing."""
+    from rollgrid.runner.machine import author
+    from rollgrid.store.commands import post_command, wait_for_answer
+
+    number = await post_command(path, run_id, command, args, author())
     answer = await wait_for_answer(path, number, ANSWER_SECONDS)
     if answer is None or answer.accepted is None:
         raise RunError(
-            f"the runner of {row.run_id} did not answer within {ANSWER_SECONDS:.0f} seconds",
+            f"the runner of {run_id} did not answer within {ANSWER_SECONDS:.0f} seconds",
             "It may still act on the command; rollgrid runs shows its state.",
         )
-    if not answer.accepted:
-        raise RunError(f"run {row.run_id} refused to {command}: {answer.answer}")
+    return answer
+
+
+def tell(run_id: str, answer: "CommandRow", *, as_json: bool) -> None:
+    """Print what the runner said to a command that it took."""
     if as_json:
-        emit_json({"run_id": row.run_id, "command": command, "accepted": True, "answer": answer.answer})
+        emit_json({"run_id": run_id, "command": answer.command, "accepted": True, "answer": answer.answer})
     else:
-        emit(f"{row.run_id}: {answer.answer}")
+        emit(f"{run_id}: {answer.answer}")
+
+
+def tell_command(name: str, run_id: str) -> str:
+    """The hint that names the command which shows how things stand."""
+    return f"rollgrid {name} {run_id} tells how it stands."

@@ -36,6 +36,8 @@ COMMANDS: dict[str, Entry] = {
     "pause": Entry("control", "Start no further attempt until the run is resumed.", "Run"),
     "cancel": Entry("control", "Stop a run; what is finished stays.", "Run"),
     "retry": Entry("control", "Run a run's failed attempts again.", "Run"),
+    "more": Entry("more", "Run further attempts of a run's tasks.", "Run"),
+    "concurrency": Entry("control", "Change how many attempts of a live run are made at once.", "Run"),
     "runs": Entry("runs", "List the runs of the log.", "Look"),
     "show": Entry("show", "Print a run, a task or one attempt.", "Look"),
     "baseline": Entry("baseline", "Pin a run as a reviewed JSON file.", "Compare"),

@@ -16,7 +16,7 @@ from rollgrid_tui.cli.common import (
     wait,
 )
 from rollgrid_tui.cli.limits import AUTO, concurrency_option, limit_options, limits_of
-from rollgrid_tui.cli.watch import open_dashboard
+from rollgrid_tui.cli.watch import baseline_option, open_dashboard
 
 if TYPE_CHECKING:
     from rollgrid.runner.request import RunRequest
@@ -41,7 +41,7 @@ k_option = click.option(
     envvar="ROLLGRID_MODEL",
     help='Another model id for the agent, or "local", "local/NAME", "simulated".',
 )
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Compare with this file at the end.")
+@baseline_option
 @click.option("--seed", help="Seeds for models that sample on this machine; default the run's id.")
 @limit_options
 @headless_option
@@ -101,9 +101,11 @@ def run_command(
 @click.command("resume", epilog="Example: rollgrid resume last --headless")
 @click.argument("run")
 @click.option("--env", metavar="ENV", help="The environment, for a run that a script started.")
-@click.option("-k", "--k", "k", type=click.IntRange(min=1), help="Ask for more attempts of each task than before.")
+@click.option("-k", "--k", "k", type=click.IntRange(min=1), help="Ask for so many attempts of each task.")
 @concurrency_option
 @click.option("--tasks", multiple=True, metavar="ID,...", help="Go on with these tasks only; can be repeated.")
+@click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only tasks with this metadata; can be repeated.")
+@baseline_option
 @limit_options
 @headless_option
 @detach_option
@@ -117,6 +119,8 @@ def resume_command(
     k: int | None,
     concurrency: int | str | None,
     tasks: tuple[str, ...],
+    where: tuple[str, ...],
+    baseline: Path | None,
     max_cost: float | None,
     max_tokens: int | None,
     max_time: float | None,
@@ -137,7 +141,7 @@ def resume_command(
 
         steer(settings, row.run_id, "resume", {}, as_json=as_json)
         if mode.watched and on_a_terminal():
-            open_dashboard(settings, row.run_id)
+            open_dashboard(settings, row.run_id, baseline)
         return 0
     if row.alive:
         raise CommandError(
@@ -161,9 +165,10 @@ def resume_command(
         limits=limits_of(max_cost, max_tokens, max_time),
         price=price,
         tasks=ids(tasks),
+        where=tuple(pair(text) for text in where),
         storm_action="pause" if mode.watched else "stop",
     )
-    return carry_out(settings, request, mode, None)
+    return carry_out(settings, request, mode, baseline)
 
 
 async def _find(settings: Settings, run: str) -> Any:
@@ -228,5 +233,5 @@ def carry_out(settings: Settings, request: "RunRequest", mode: Mode, baseline: P
         else:
             emit(run_id)
         return 0
-    open_dashboard(settings, run_id)
+    open_dashboard(settings, run_id, baseline)
     return 0

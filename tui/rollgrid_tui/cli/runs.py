@@ -68,7 +68,7 @@ def runs_table(rows: "list[RunRow]", now: float) -> str:
                 row.stopped_early or row.effective_state,
                 row.env_name,
                 model,
-                str(row.k),
+                row.k_text,
                 f"{row.n_ended}/{row.n_planned}",
                 rate(row.n_passed, row.n_scored),
                 str(row.n_ended - row.n_scored),

@@ -119,9 +119,9 @@ def _run(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptR
     for task in tasks:
         mine = by_task.get(task.index, [])
         figures = task_figures(mine)
-        shown.append({"id": task.id, "metadata": task.metadata, **figures})
+        shown.append({"id": task.id, "metadata": task.metadata, "k": task.k, **figures})
         cells = {a.attempt: mark(a) for a in mine}
-        marks = "".join(cells.get(number, ".") for number in range(1, row.k + 1))
+        marks = "".join(cells.get(number, ".") for number in range(1, max(task.k, *cells, 0) + 1))
         tokens = sum(a.input_tokens + a.output_tokens for a in mine)
         lines.append(
             [task.id, marks, rate(figures["n_passed"], figures["n_scored"]), str(figures["n_unscored"]), str(tokens)]
@@ -143,7 +143,7 @@ def heading(row: "RunRow") -> list[str]:
     state = row.effective_state + (f", {row.stopped_early}" if row.stopped_early else "")
     simulated = "  SIMULATED: these answers are made up, no model was asked" if row.model_kind == "simulated" else ""
     lines = [
-        f"run {row.run_id}  {row.env_name}  k={row.k}  {state}",
+        f"run {row.run_id}  {row.env_name}  k={row.k_text}  {state}",
         f"model {row.model}{simulated}",
         f"{row.n_ended} of {row.n_planned} attempts ended, passed {rate(row.n_passed, row.n_scored)}, "
         f"{row.n_ended - row.n_scored} unscored, {row.n_retries} retries, active {span(row.active_seconds)}",

@@ -21,18 +21,31 @@ if TYPE_CHECKING:
     from rollgrid.store.rows import RunRow
 
 
+baseline_option = click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Show the differences to this baseline file in the grid, live; headless, compare at the end.",
+)
+
+
 @click.command("watch", epilog="Example: rollgrid watch last")
 @click.argument("run", required=False)
+@baseline_option
 @common_options(draws=True)
 @click.pass_obj
-def watch_command(settings: Settings, run: str | None) -> None:
+def watch_command(settings: Settings, run: str | None, baseline: Path | None) -> None:
     """Open the live grid of RUN, from any terminal; without RUN, of the newest one.
 
     RUN is an id, the beginning of one, or "last".
     """
     need_a_terminal("rollgrid show prints a run as text")
     run_id = wait(_resolve(settings.log_path(), run or "last"))
-    open_dashboard(settings, run_id)
+    if baseline is not None:
+        from rollgrid_tui.cli.baseline import load_file
+
+        load_file(baseline)
+    open_dashboard(settings, run_id, baseline)
 
 
 async def _resolve(path: Path, text: str) -> str:
@@ -46,13 +59,13 @@ def need_a_terminal(instead: str) -> None:
         raise CommandError("the dashboard needs a terminal, and this is none", f"{instead}.")
 
 
-def open_dashboard(settings: Settings, run_id: str | None) -> None:
+def open_dashboard(settings: Settings, run_id: str | None, baseline: Path | None = None) -> None:
     """Show the dashboard until it is left, then say how to come back."""
     need_a_terminal("rollgrid runs lists the runs, and rollgrid run ENV --headless runs without one")
     path = settings.log_path()
     from rollgrid_tui.app import run_dashboard
 
-    left = run_dashboard(path, run_id=run_id, ascii=settings.use_ascii, fps=settings.fps)
+    left = run_dashboard(path, run_id=run_id, ascii=settings.use_ascii, fps=settings.fps, baseline=baseline)
     shown = left.run_id or run_id
     if shown is not None:
         say_how_to_come_back(path, shown, explicit_log=settings.log is not None)
