@@ -27,6 +27,8 @@ def make_feed(log: FakeLog, clock: Clock | None = None, path: Path | None = None
         path or Path(__file__),
         open_reader=log.open,
         post_command=log.post,
+        post_review=log.review,
+        undo_review=log.undo,
         author="ada",
         fps=50,
         clock=clock or Clock(),
@@ -69,7 +71,7 @@ async def settle(pilot: Pilot[None]) -> None:
     for _ in range(500):
         await pilot.pause(0.01)
         loading = any(
-            worker.group in {"pane", "attempt", "baselines", "diff"} and not worker.is_finished
+            worker.group in {"pane", "attempt", "baselines", "diff", "review"} and not worker.is_finished
             for worker in app.workers
         )
         if app.feed.polls > asked + 1 and not loading:

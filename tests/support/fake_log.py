@@ -202,7 +202,7 @@ class FakeLog:
             row.passed for row in self.attempt_rows if (row.task, row.attempt, row.take) == (task, attempt, take)
         )
         before = self._own(place, author)
-        row = review_row(task, attempt, take, author=author, seq=len(self.review_rows) * 2 + 1)
+        row = review_row(task, attempt, take, author=author, seq=self._next_review())
         if before is not None:
             row = row._replace(verdict=before.verdict, passed=before.passed, label=before.label, note=before.note)
         if said.get("passed") is not None:
@@ -219,10 +219,13 @@ class FakeLog:
         own = self._own(place, author)
         if own is None:
             raise RunError(f"{author} has no review to take back")
-        gone = own._replace(undone=own.seq + 1, touched=max(row.touched for row in self.review_rows) + 1)
+        gone = own._replace(undone=own.seq + 1, touched=self._next_review())
         self.review_rows = [gone if row is own else row for row in self.review_rows]
         self.touch()
         return gone
+
+    def _next_review(self) -> int:
+        return max((row.touched for row in self.review_rows), default=0) + 1
 
     def _own(self, place: tuple[str, int, int, int], author: str) -> ReviewRow | None:
         mine = [

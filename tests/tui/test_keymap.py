@@ -14,6 +14,7 @@ from rollgrid_tui.screens.baselines import BaselinesScreen
 from rollgrid_tui.screens.contrast import ContrastScreen
 from rollgrid_tui.screens.diff import DiffScreen
 from rollgrid_tui.screens.mismatch import MismatchScreen
+from rollgrid_tui.screens.review import ReviewScreen
 from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.widgets.rollout_grid import RolloutGrid
@@ -34,6 +35,7 @@ HOMES = {
     "diff": DiffScreen,
     "mismatch": MismatchScreen,
     "alerts": AlertsScreen,
+    "review": ReviewScreen,
     "list": Table,
 }
 

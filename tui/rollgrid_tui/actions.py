@@ -4,28 +4,11 @@ Plain data, without textual: the documentation and the shell may read it too.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from rollgrid_tui.action import Action
+from rollgrid_tui.actions_review import REVIEW
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """`id` is `scope.name`, the name that a user's configuration uses; `call` is what textual runs. Keys are textual's.
-
-    `hint` is the word that the status bar shows beside the key; empty keeps the action out of there. `command` is the
-    shell command that does the same.
-    """
-
-    id: str
-    call: str
-    keys: tuple[str, ...]
-    label: str
-    description: str
-    hint: str = ""
-    command: str = ""
-
-    @property
-    def scope(self) -> str:
-        return self.id.partition(".")[0]
+__all__ = ["ACTIONS", "BY_ID", "SCOPES", "Action", "in_scope"]
 
 
 SCOPES: Mapping[str, str] = {
@@ -40,6 +23,7 @@ SCOPES: Mapping[str, str] = {
     "mismatch": "Not comparable",
     "control": "Control of the run",
     "alerts": "Alerts",
+    "review": "Review",
     "list": "List",
     "app": "Everywhere",
 }
@@ -222,6 +206,7 @@ ACTIONS: tuple[Action, ...] = (
         "Between the errors and what is said of one",
     ),
     Action("alerts.back", "back", ("escape", "backspace"), "back", "Back to where one came from", hint="back"),
+    *REVIEW,
     # -- lists
     Action("list.open", "open", ("enter",), "open", "What this line stands for", hint="open"),
     Action("list.up", "cursor(-1)", ("up", "k"), "up", "The line above"),
@@ -301,6 +286,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("control.slower", "concurrency(-1)", ("less_than_sign",), "slower", "Fewer attempts at once"),
     Action("control.faster", "concurrency(1)", ("greater_than_sign",), "faster", "More attempts at once"),
     Action("control.auto", "concurrency(0)", ("A",), "find the pace", "Let the run find out how many at once pass"),
+    Action(
+        "control.review",
+        "review",
+        ("R",),
+        "review",
+        "Judge attempts from the keyboard, and see how far people and scorer agree",
+        hint="review",
+        command="rollgrid review RUN TASK ATTEMPT",
+    ),
     Action("control.alerts", "alerts", ("a",), "alerts", "Errors by cause, and what to do about them", hint="alerts"),
     # -- everywhere
     Action("app.help", "help", ("question_mark", "f1"), "help", "Every key of this screen", hint="help"),

@@ -1,6 +1,5 @@
 """The door to the dashboard. Textual is imported only once it opens, after what it reads at import is set."""
 
-import getpass
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +36,7 @@ def run_dashboard(
     os.environ["TEXTUAL_SMOOTH_SCROLL"] = "0"
     environ = dict(os.environ)
 
+    from rollgrid.runner.machine import author
     from rollgrid.store.commands import post_command
     from rollgrid.store.paths import project_folder
     from rollgrid.store.reader import LogReader
@@ -49,7 +49,7 @@ def run_dashboard(
         log_path,
         open_reader=LogReader.open,
         post_command=post_command,
-        author=getpass.getuser(),
+        author=author(),
         fps=fps if fps is not None else settings.fps,
     )
     in_ascii = ascii or (wants_ascii(environ) if settings.ascii is None else settings.ascii)

@@ -27,6 +27,7 @@ from rollgrid_tui.screens.base import FeedScreen
 from rollgrid_tui.screens.baselines import BaselinesScreen
 from rollgrid_tui.screens.contrast import ContrastScreen
 from rollgrid_tui.screens.help import HelpScreen
+from rollgrid_tui.screens.review import ReviewScreen
 from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.screens.run_control import RunControl
 from rollgrid_tui.screens.runs import RunsScreen
@@ -230,6 +231,17 @@ class Dashboard(SparingApp, inherit_bindings=False):
                 self.pop_screen()
         else:
             self.push_screen(AlertsScreen(view))
+
+    def open_review(self, cell: tuple[int, int] | None) -> None:
+        """The review queue, at this attempt; back to it when one came from there."""
+        view = self.feed.run
+        if view is None:
+            return
+        if any(isinstance(screen, ReviewScreen) for screen in self.screen_stack):
+            while not isinstance(self.screen, ReviewScreen):
+                self.pop_screen()
+        else:
+            self.push_screen(ReviewScreen(view, cell, wanted=isinstance(self.screen, AttemptScreen)))
 
     def close_attempt(self, task: int, attempt: int) -> None:
         """Back to the grid, with the cursor where the reading ended."""

@@ -11,7 +11,9 @@ from typing import Any, Protocol, TypeVar
 from textual.message import Message
 
 from rollgrid.errors import RollgridError
-from rollgrid.store.rows import AttemptRow, CommandRow, RunRow, TaskRow
+from rollgrid.store.codec import storable
+from rollgrid.store.reviews import post_review, undo_review
+from rollgrid.store.rows import AttemptRow, CommandRow, ReviewRow, RunRow, TaskRow
 from rollgrid_tui.state.run_view import IN_PROGRESS, Changes, RunView
 from rollgrid_tui.state.runs_view import RunsView
 
@@ -39,11 +41,15 @@ class Reader(Protocol):
     async def transcript(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
     async def live(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
     async def commands(self, run_id: str) -> list[CommandRow]: ...
+    async def reviews(self, run_id: str, after_seq: int = 0) -> list[ReviewRow]: ...
     async def aclose(self) -> None: ...
 
 
 OpenReader = Callable[[Path], Awaitable[Reader]]
 PostCommand = Callable[[Path, str, str, dict[str, Any], str], Awaitable[int]]
+PostReview = Callable[..., Awaitable[ReviewRow]]
+"""`rollgrid.store.reviews.post_review`."""
+UndoReview = Callable[[Path, tuple[str, int, int, int], str], Awaitable[ReviewRow]]
 
 
 class LogChanged(Message, bubble=False):
@@ -63,6 +69,8 @@ class Feed:
         open_reader: OpenReader,
         post_command: PostCommand,
         author: str,
+        post_review: PostReview = post_review,
+        undo_review: UndoReview = undo_review,
         fps: float = 10.0,
         clock: Callable[[], float] = time.time,
         notify: Callable[[], None] = lambda: None,
@@ -86,7 +94,8 @@ class Feed:
         """How often the log was looked at, and how many bodies were read; tests count both."""
         self._open_reader = open_reader
         self._post_command = post_command
-        self._author = author
+        self.author = storable(author)
+        self._post_review, self._undo_review = post_review, undo_review
         self._period = 1 / fps
         self._reader: Reader | None = None
         self._identity: tuple[int, int] | None = None
@@ -95,6 +104,7 @@ class Feed:
         self._runs_at = 0.0
         self._alive_at = 0.0
         self._seq = 0
+        self._reviewed = 0
         self._stale = True
         self._watched: tuple[int, int] | None = None
         self._changes = Changes()
@@ -110,7 +120,7 @@ class Feed:
         if self.run is None or self.run_id != run_id:
             self.run = RunView(self.clock)
             self.run_id = run_id
-            self._seq = 0
+            self._seq = self._reviewed = 0
             self.live, self._watched = None, None
             self.commands = ()
             self._changes = Changes()
@@ -169,7 +179,17 @@ class Feed:
     async def post(self, command: str, args: dict[str, Any] | None = None) -> None:
         """Ask the followed run's runner for something. Raises `RollgridError` when the log cannot be written."""
         if self.run_id is not None:
-            await self._post_command(self.path, self.run_id, command, args or {}, self._author)
+            await self._post_command(self.path, self.run_id, command, args or {}, self.author)
+
+    async def review(self, task: int, attempt: int, take: int, **said: Any) -> None:
+        """Keep what the author says of a take of the followed run. Raises `RollgridError` when that cannot be."""
+        await self._post_review(self.path, (self.run_id or "", task, attempt, take), self.author, **said)
+        self._poke()
+
+    async def take_back_review(self, task: int, attempt: int, take: int) -> None:
+        """Undo the author's newest review of a take. Raises `RollgridError` when there is none."""
+        await self._undo_review(self.path, (self.run_id or "", task, attempt, take), self.author)
+        self._poke()
 
     def pause(self) -> None:
         """Nothing is on the screen: stop looking."""
@@ -250,13 +270,18 @@ class Feed:
         run = await reader.run(run_id)
         if run is None:
             raise RollgridError(f"there is no run {run_id} in this log")
-        tasks = await reader.tasks(run_id) if view.n_tasks < run.n_tasks else None
+        tasks = await reader.tasks(run_id) if view.wants_tasks(run) else None
         attempts = await reader.attempts(run_id, self._seq) if rows else []
         if view is not self.run:
             return False  # Another run was asked for meanwhile.
         if attempts:
             self._seq = max(self._seq, max(row.seq for row in attempts))
         changes = view.apply(run, tasks, attempts)
+        if rows:
+            reviews = await reader.reviews(run_id, self._reviewed)
+            if reviews and view is self.run:
+                self._reviewed = reviews[-1].touched
+                changes |= view.apply_reviews(reviews)
         self._changes |= changes
         fresh = bool(changes) or bool(attempts)
         if rows:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rollgrid_tui.state.figures import Cell, Interval
+from rollgrid_tui.state.review_book import Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,12 @@ class Glyphs:
     live: str
     cursor: str
     storm: str
+    reviewed: Mapping[tuple[Mark, bool], str]
+    """Of a cell that people reviewed, by what they say and whether the attempt passed."""
+
+    def cell(self, cell: Cell, mark: Mark | None) -> str:
+        """A cell of the grid; where people say whether the score is right, that shows."""
+        return self.cells[cell] if mark is None else self.reviewed[mark, cell is Cell.passed]
 
     def progress(self, share: float, width: int) -> tuple[str, str]:
         """A bar of `width` cells as its done part and the rest."""
@@ -75,6 +82,12 @@ UNICODE = Glyphs(
     live="◔",
     cursor="▸",
     storm="⚠",
+    reviewed={
+        (Mark.agree, True): "⊞",
+        (Mark.agree, False): "⊠",
+        (Mark.disagree, True): "⚑",
+        (Mark.disagree, False): "⚑",
+    },
 )
 
 ASCII = Glyphs(
@@ -98,6 +111,12 @@ ASCII = Glyphs(
     live="o",
     cursor=">",
     storm="!",
+    reviewed={
+        (Mark.agree, True): "P",
+        (Mark.agree, False): "F",
+        (Mark.disagree, True): "D",
+        (Mark.disagree, False): "D",
+    },
 )
 
 CELL_WORDS: Mapping[Cell, str] = {
@@ -111,6 +130,12 @@ CELL_WORDS: Mapping[Cell, str] = {
     Cell.timeout: "timed out, unscored",
     Cell.cancelled: "cancelled or lost, unscored",
     Cell.superseded: "no longer counts, to be run again",
+}
+
+MARK_WORDS: Mapping[tuple[Mark, bool], str] = {
+    (Mark.agree, True): "passed, and a person agrees",
+    (Mark.agree, False): "failed, and a person agrees",
+    (Mark.disagree, False): "reviewed: a person disagrees with the score",
 }
 
 

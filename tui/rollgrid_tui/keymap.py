@@ -20,6 +20,8 @@ TOGETHER: tuple[tuple[str, ...], ...] = (
     ("mismatch", "transcript", "app"),
     ("alerts", "control", "list", "app"),
     ("alerts", "control", "transcript", "app"),
+    ("review", "list", "app"),
+    ("review", "transcript", "app"),
 )
 """Scopes that are live at the same time, so that a key may have one meaning among them."""
 

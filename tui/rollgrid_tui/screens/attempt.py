@@ -1,17 +1,19 @@
 """One attempt: the whole transcript, with the neighbours a key away."""
 
 import json
+from collections.abc import Sequence
 
 from textual import events, work
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 
-from rollgrid.store.rows import AttemptRow
+from rollgrid.store.rows import AttemptRow, ReviewRow
 from rollgrid_tui.keymap import bindings
 from rollgrid_tui.screens.base import StatusBar
 from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.state.attempt_view import attempt_blocks
+from rollgrid_tui.state.review_book import review_blocks
 from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.bar import Bar
 from rollgrid_tui.widgets.transcript import TranscriptView
@@ -31,6 +33,7 @@ class AttemptScreen(ControlScreen):
         """A take that was asked for; None is the one that counts."""
         self._answer = ""
         self._shown_row: AttemptRow | None = None
+        self._shown_reviews: Sequence[ReviewRow] = ()
 
     def compose(self) -> ComposeResult:
         yield Bar(id="simulated", classes="banner")
@@ -61,7 +64,8 @@ class AttemptScreen(ControlScreen):
     def log_changed(self) -> None:
         self.show_answers()
         row = self._row()
-        if row is not self._shown_row or (row is not None and row.phase != "ended"):
+        news = row is not self._shown_row or self._reviews(row) != self._shown_reviews
+        if news or (row is not None and row.phase != "ended"):
             self.sync()
         else:
             self.show_banners(self.view.run)
@@ -73,6 +77,9 @@ class AttemptScreen(ControlScreen):
                 if row.take == self._take:
                     return row
         return self.view.attempt(*self.cell)
+
+    def _reviews(self, row: AttemptRow | None) -> Sequence[ReviewRow]:
+        return self.view.reviews.of(*self.cell, row.take) if row is not None else ()
 
     def _show_title(self) -> None:
         task, attempt = self.cell
@@ -103,7 +110,7 @@ class AttemptScreen(ControlScreen):
     @work(exclusive=True, group="attempt")
     async def _load(self) -> None:
         feed, (task, attempt), row = self.dashboard.feed, self.cell, self._row()
-        self._shown_row = row
+        self._shown_row, self._shown_reviews = row, self._reviews(row)
         if row is not None and row.phase == "ended":
             transcript = await feed.read(feed.transcript(task, attempt, row.take))
         else:
@@ -112,6 +119,7 @@ class AttemptScreen(ControlScreen):
         if (task, attempt) != self.cell:
             return
         blocks = attempt_blocks(row, transcript, live=self.view.live, prompt=prompt, expected=expected)
+        blocks += review_blocks(self._shown_reviews)
         content = transcript.get("raw_text") or transcript.get("content") if transcript is not None else None
         self._answer = content if isinstance(content, str) else json.dumps(content) if content is not None else ""
         ended = row is not None and row.phase == "ended"
@@ -155,6 +163,9 @@ class AttemptScreen(ControlScreen):
         numbers = [each.take for each in takes]
         self._take = numbers[(numbers.index(row.take) - 1) % len(numbers)]
         self.sync()
+
+    def attempt_here(self) -> tuple[int, int] | None:
+        return self.cell
 
     def action_retry(self) -> None:
         self.retry_attempt(*self.cell)

@@ -90,13 +90,17 @@ class FeedScreen(Screen[None]):
     def status(self) -> StatusBar:
         return self.query_one(StatusBar)
 
+    def is_hinted(self, action_id: str) -> bool:
+        """Whether the status bar may name the key of an action now."""
+        return action_id not in self.UNHINTED
+
     def hints(self, room: int) -> Content:
         """Keys and words for the status bar, as many as `room` columns hold."""
         keymap = self.dashboard.keymap
         actions = [
             action
             for action in in_scope(*self.SCOPES, "app")
-            if action.hint and action.id not in self.UNHINTED and keymap.first(action.id)
+            if action.hint and self.is_hinted(action.id) and keymap.first(action.id)
         ]
         parts: list[Content] = []
         used = 0

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from rollgrid_tui.actions import SCOPES, in_scope
-from rollgrid_tui.glyphs import CELL_WORDS, Glyphs
+from rollgrid_tui.glyphs import CELL_WORDS, MARK_WORDS, Glyphs
 from rollgrid_tui.keymap import Keymap
 from rollgrid_tui.state.attempt_view import Block, Kind
 from rollgrid_tui.widgets.bar import Bar
@@ -58,6 +58,9 @@ def help_blocks(scopes: Sequence[str], keymap: Keymap, glyphs: Glyphs) -> list[B
     if "grid" in scopes:
         blocks.append(Block(Kind.heading, "Cells"))
         blocks += [Block(Kind.text, f"{glyphs.cells[cell]}  {words}", indent=2) for cell, words in CELL_WORDS.items()]
+        blocks += [
+            Block(Kind.text, f"{glyphs.reviewed[mark]}  {words}", indent=2) for mark, words in MARK_WORDS.items()
+        ]
         blocks += [Block(Kind.gap), Block(Kind.heading, "Filter")]
         blocks += [Block(Kind.text, f"{example:<18}  {words}", indent=2, hang=20) for example, words in FILTERS]
         blocks += [Block(Kind.gap), Block(Kind.heading, "Own keys")]

@@ -212,6 +212,9 @@ class RunScreen(ControlScreen):
     def go_to(self, task: int, attempt: int) -> None:
         self.grid.cursor = (task, attempt)
 
+    def attempt_here(self) -> tuple[int, int] | None:
+        return self.grid.cursor
+
     def action_failure(self, step: int) -> None:
         found = self.view.next_failure(*self.grid.cursor, step)
         if found is None:

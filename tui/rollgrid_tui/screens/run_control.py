@@ -147,6 +147,13 @@ class ControlScreen(FeedScreen):
     def action_alerts(self) -> None:
         self.dashboard.open_alerts()
 
+    def action_review(self) -> None:
+        self.dashboard.open_review(self.attempt_here())
+
+    def attempt_here(self) -> tuple[int, int] | None:
+        """The task and attempt that this screen is about now."""
+        return None
+
     def retry_attempt(self, task: int, attempt: int) -> None:
         self.ask("retry", {"task": task, "attempt": attempt}, "run this attempt again")
 

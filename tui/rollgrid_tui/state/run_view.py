@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
+from rollgrid.store.rows import AttemptRow, ReviewRow, RunRow, TaskRow
 from rollgrid_tui.state.figures import (
-    FAILURES,
     NOTHING,
     Cell,
     Figures,
@@ -18,8 +17,9 @@ from rollgrid_tui.state.figures import (
     clustered,
     figures_of,
 )
-from rollgrid_tui.state.order import Filter, Sort, sort_key
+from rollgrid_tui.state.order import Filter, Sort, next_failure, sort_key
 from rollgrid_tui.state.pace import Pace
+from rollgrid_tui.state.review_book import ReviewBook
 
 RESORT_SECONDS = 2.0
 """A sort or filter that depends on results is looked at again this often, so that rows do not jump under the eye."""
@@ -74,12 +74,13 @@ class RunView:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self.run: RunRow | None = None
         self.columns = 0
-        """Attempts that a row shows: k, or more when a row has more."""
+        """Attempts of the task that wants or has most."""
         self.sort = Sort.position
         self.filter = Filter()
         self.order: list[int] = []
         """Tasks in the order in which they show."""
         self.totals = NOTHING
+        self.reviews = ReviewBook()
         self._baseline: Mapping[str, tuple[int, int]] = {}
         """Passed and scored by task id."""
         self._clock = clock
@@ -88,8 +89,7 @@ class RunView:
         self._pace = Pace()
         self._live = False
         self._interval: Interval | None = None
-        self._n_learning = 0
-        self._summed = False
+        self._n_learning, self._summed = 0, False
         self._ordered_at = 0.0
         self._order_is_old = False
 
@@ -102,40 +102,46 @@ class RunView:
         attempts: Iterable[AttemptRow] = (),
     ) -> Changes:
         """Take in new rows. A row that says nothing new changes nothing."""
-        header = structure = False
-        dirty: set[int] = set()
-        if tasks is not None and len(tasks) > len(self._tasks):
-            for task in tasks[len(self._tasks) :]:
-                self._tasks.append(_Task(task, [Cell.pending] * self.columns))
-            structure = True
+        header = False
+        before = (len(self._tasks), self.columns)
+        dirty = set(self._take_in_tasks(tasks)) if tasks is not None else set[int]()
         if run is not None and run != self.run:
             self.run = run
             header = True
-            structure |= self._widen(run.k)
             live = run.alive and run.state in IN_PROGRESS
             if live != self._live:
                 self._live = live
                 dirty.update(range(len(self._tasks)))
         for row in attempts:
             if row.task < len(self._tasks):
-                structure |= self._widen(row.attempt)
                 self._take_in(self._tasks[row.task], row)
                 dirty.add(row.task)
         changed = {index for index in dirty if self._fold(index)}
+        looked = range(len(self._tasks)) if tasks is not None else changed
+        widest = max((len(self._tasks[index].cells) for index in looked), default=0)
+        self.columns = widest if tasks is not None else max(widest, self.columns)
+        structure = (len(self._tasks), self.columns) != before
         if structure:
             self._reorder()
         elif changed and (self.sort is not Sort.position or self.filter.live):
             self._order_is_old = True
         return Changes(frozenset(changed), header or bool(changed), structure)
 
-    def _widen(self, columns: int) -> bool:
-        if columns <= self.columns:
-            return False
-        for task in self._tasks:
-            task.cells.extend([Cell.pending] * (columns - len(task.cells)))
-            task.version += 1
-        self.columns = columns
-        return True
+    def apply_reviews(self, rows: Iterable[ReviewRow]) -> Changes:
+        """Take in reviews that were made or taken back."""
+        return Changes(frozenset(self.reviews.apply(rows)))
+
+    def _take_in_tasks(self, rows: Sequence[TaskRow]) -> list[int]:
+        """Gives those that are new, or that want another number of attempts than before."""
+        changed: list[int] = []
+        for index, row in enumerate(rows):
+            if index == len(self._tasks):
+                self._tasks.append(_Task(row, []))
+            elif row == self._tasks[index].row:
+                continue
+            self._tasks[index].row = row
+            changed.append(index)
+        return changed
 
     def _take_in(self, task: _Task, row: AttemptRow) -> None:
         known = task.takes.get(row.attempt)
@@ -152,7 +158,7 @@ class RunView:
 
     def _fold(self, index: int) -> bool:
         task = self._tasks[index]
-        cells = [Cell.pending] * self.columns
+        cells = [Cell.pending] * max(task.row.k, max(task.takes, default=0))
         for attempt, row in task.takes.items():
             cells[attempt - 1] = cell_of(row, live=self._live)
         figures = figures_of(cells, task.takes.values())
@@ -211,6 +217,10 @@ class RunView:
 
     # -- what the screens ask
 
+    def wants_tasks(self, run: RunRow) -> bool:
+        """Whether the rows of the tasks are others by now than those it has."""
+        return self.n_tasks < run.n_tasks or self.run is None or self.run.plan_seq != run.plan_seq
+
     @property
     def n_tasks(self) -> int:
         return len(self._tasks)
@@ -247,7 +257,7 @@ class RunView:
 
     def version(self, task: int) -> int:
         """Grows whenever the task's row has to be drawn anew."""
-        return self._tasks[task].version
+        return self._tasks[task].version + self.reviews.changes(task)
 
     def attempt(self, task: int, attempt: int) -> AttemptRow | None:
         """The take that counts, or the newest when none does."""
@@ -270,20 +280,7 @@ class RunView:
 
     def next_failure(self, task: int, attempt: int, step: int = 1) -> tuple[int, int] | None:
         """The failure after (or, with step -1, before) this cell in reading order, around the end if need be."""
-        count = len(self.order)
-        if not count:
-            return None
-        start = self._places.get(task, 0)
-        for distance in range(count + 1):
-            index = self.order[(start + step * distance) % count]
-            found = [n for n, cell in enumerate(self._tasks[index].cells, start=1) if cell in FAILURES]
-            if distance == 0:
-                found = [n for n in found if (n > attempt if step > 0 else n < attempt)]
-            elif distance == count:
-                found = [n for n in found if (n <= attempt if step > 0 else n >= attempt)]
-            if found:
-                return index, found[0 if step > 0 else -1]
-        return None
+        return next_failure(self.order, self._places.get(task, 0), attempt, step, self.cells)
 
     def header(self) -> Header | None:
         run = self.run
@@ -293,7 +290,7 @@ class RunView:
             self._interval = clustered((t.figures.n_passed, t.figures.n_scored) for t in self._tasks)
             self._n_learning = sum(1 for t in self._tasks if t.figures.zone is Zone.learning)
             self._summed = True
-        planned = max(run.n_planned, self.columns * len(self._tasks))
+        planned = run.n_planned
         throughput = eta = None
         now = self._clock()
         if self.ticking:

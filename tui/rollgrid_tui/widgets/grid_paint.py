@@ -10,6 +10,7 @@ from rich.style import Style
 from rollgrid_tui.glyphs import Glyphs
 from rollgrid_tui.state import show
 from rollgrid_tui.state.figures import Figures, Zone
+from rollgrid_tui.state.review_book import Mark
 from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.cells import fit, fit_middle, fit_right
 from rollgrid_tui.widgets.grid_layout import GAP, GridLayout, ruler, with_cursor
@@ -63,16 +64,23 @@ class GridPaint:
     def _cells(self, task: int, cursor: int, row: tuple[str, ...]) -> Iterator[Segment]:
         layout, cells, blank = self.layout, self.view.cells(task), self.look(*row)
         padding = " " * (layout.pitch - 1)
+        reviewed = self.view.reviews.changes(task) > 0
         for attempt in range(self.first + 1, self.first + layout.visible + 1):
             if attempt > len(cells):
-                yield Segment(" " * layout.pitch, blank)
+                # The task wants no such attempt.
+                under = self.look(*row, "grid--cursor") if attempt == cursor else blank
+                yield Segment(" ", under)
+                yield Segment(padding, blank)
                 continue
             cell = cells[attempt - 1]
+            take = self.view.attempt(task, attempt) if reviewed else None
+            mark = None if take is None else self.view.reviews.mark(task, attempt, take.take)
+            name = "grid--disagree" if mark is Mark.disagree else f"grid--{cell.value}"
             if attempt == cursor:
-                yield Segment(self.glyphs.cells[cell], self.look(f"grid--{cell.value}", "grid--cursor"))
+                yield Segment(self.glyphs.cell(cell, mark), self.look(name, "grid--cursor"))
                 yield Segment(padding, blank)
             else:
-                yield Segment(self.glyphs.cells[cell] + padding, self.look(f"grid--{cell.value}", *row))
+                yield Segment(self.glyphs.cell(cell, mark) + padding, self.look(name, *row))
         yield Segment(" " * (layout.figures_start - layout.cells_start - layout.visible * layout.pitch), blank)
 
     def _figure(self, task: int, name: str, size: int, figures: Figures, row: tuple[str, ...]) -> Iterator[Segment]:

@@ -49,6 +49,7 @@ class RolloutGrid(ScrollView, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"grid--{cell.value}" for cell in Cell),
+        "grid--disagree",
         "grid--label",
         "grid--header",
         "grid--figure",

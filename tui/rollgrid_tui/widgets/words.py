@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from rollgrid.analysis.agreement import Agreement
 from rollgrid.store.rows import AttemptRow, RunRow
 from rollgrid.text import clean_line
 from rollgrid_tui.glyphs import Glyphs
@@ -50,7 +51,7 @@ def state_word(run: RunRow) -> Content:
 
 def title(run: RunRow) -> Content:
     name = plain(one_line(run.env_name, 60), "bold")
-    return join([name, plain(one_line(run.model, 60), "$muted"), plain(f"k {run.k}", "$muted")], "  ")
+    return join([name, plain(one_line(run.model, 60), "$muted"), plain(f"k {run.k_text}", "$muted")], "  ")
 
 
 def interval_text(header: Header) -> str:
@@ -127,6 +128,35 @@ def attempt_figures(row: AttemptRow | None) -> Content:
     if row.retries:
         parts.append(f"{row.retries} {'retry' if row.retries == 1 else 'retries'}")
     return plain("  ".join(parts), "$muted")
+
+
+def agreement_line(figures: Agreement, keys: tuple[str, str], width: int) -> Content:
+    """How far people and scorer agree, as much as `width` has room for. `keys` agree and disagree."""
+    if figures.rate is None or figures.interval is None:
+        return plain(f"no score is judged yet: {keys[0]} agrees, {keys[1]} disagrees", "$muted")
+    low, high = figures.interval
+    parts = [
+        Content.assemble(
+            ("agreement ", "$muted"),
+            (show.rate(figures.rate), "bold"),
+            (f" {low * 100:.0f}-{high * 100:.0f}% n={figures.n}", "$muted"),
+        )
+    ]
+    against = figures.n - figures.n_agree
+    if against:
+        parts.append(plain(f"{against} disagree", "$warn"))
+    if figures.caution is not None:
+        parts.append(plain(figures.caution, "$muted"))
+    elif figures.kappa is not None:
+        low, high = figures.kappa.interval
+        parts.append(
+            Content.assemble(
+                ("kappa ", "$muted"), (f"{figures.kappa.value:.2f}", "bold"), (f" {low:.2f} to {high:.2f}", "$muted")
+            )
+        )
+    if len(figures.authors) > 1:
+        parts.append(plain(f"{len(figures.authors)} people", "$muted"))
+    return _as_many_as_fit(parts, width)
 
 
 def storm_line(run: RunRow, glyphs: Glyphs) -> Content:
