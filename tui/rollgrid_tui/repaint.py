@@ -26,6 +26,8 @@ from textual.screen import Screen
 from textual.signal import Signal
 from textual.strip import Strip
 
+from rollgrid.text import clean_block
+
 TAIL = ""
 """What stands in the second cell of a character that is two cells wide."""
 
@@ -296,6 +298,12 @@ class SparingApp(App[None], inherit_bindings=False):
     def on_resize(self, event: events.Resize) -> None:
         # What a terminal keeps of its content when it changes its size is its own affair.
         self.repaint.forget()
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Paste):
+            # Inputs draw what was pasted, and not all of them are ours.
+            event.text = clean_block(event.text)
+        await super().on_event(event)
 
     def action_redraw(self) -> None:
         """For a terminal that somebody else wrote to."""
