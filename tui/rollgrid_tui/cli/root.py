@@ -43,6 +43,7 @@ COMMANDS: dict[str, Entry] = {
     "baseline": Entry("baseline", "Pin a run as a reviewed JSON file.", "Compare"),
     "diff": Entry("baseline", "Compare two runs or baseline files.", "Compare"),
     "compare": Entry("compare", "Compare several runs as a table, models against tasks.", "Compare"),
+    "history": Entry("history", "Show an environment over its runs, and where its pass rate changed.", "Compare"),
     "gate": Entry("gate", "Decide whether a run is good enough, for CI.", "Compare"),
     "rescore": Entry("rescore", "Score a run's transcripts anew, without a call to its model.", "Compare"),
     "export": Entry("export", "Write training data from a run.", "Compare"),
