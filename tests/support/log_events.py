@@ -158,6 +158,7 @@ def derived_rows(path: Path) -> dict[str, list[Any]]:
 def set_back(path: Path, version: int) -> None:
     """Make a log of the present format one of an older format, which it then is migrated from."""
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("ALTER TABLE task DROP COLUMN settled")
         for table, column in (("run", "n_planned"), ("run", "plan_seq"), ("task", "k")):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         if version < 2:

@@ -16,6 +16,9 @@ _HELD = 0.3
 and what the baseline alone says of it must not be lost on bets about it."""
 
 _SURE = 0.98
+_HALVINGS = 24
+"""The place of the least is then known to 1e-7, and its value, which is flat there, to 1e-12."""
+
 
 _LOG_HELD, _LOG_BET = math.log(_HELD), math.log(1 - _HELD)
 
@@ -170,7 +173,7 @@ class _Null:
         low, high = max(0.0, seen - delta), min(1 - delta, self._seen)
         if low >= high:
             return stake(high)[0]  # what was seen lies inside the hypothesis
-        for _ in range(40):
+        for _ in range(_HALVINGS):
             t = (low + high) / 2
             if _slope(t, base) + stake(t)[1] * _slope(t + delta, now) > 0:
                 low = t
@@ -200,8 +203,10 @@ def _held(stake: float) -> tuple[float, float]:
     """The logarithm of a stake of which the part `_HELD` is not bet, and which share of it the rest has become."""
     if stake == math.inf:
         return math.inf, 1.0
-    total = log_sum((_LOG_HELD, _LOG_BET + stake))
-    return total, math.exp(_LOG_BET + stake - total)
+    bet = _LOG_BET + stake
+    high, low = (bet, _LOG_HELD) if bet > _LOG_HELD else (_LOG_HELD, bet)
+    total = high + math.log1p(math.exp(low - high))
+    return total, math.exp(bet - total)
 
 
 def _rate(counts: Counts, unknown: float) -> float:

@@ -80,6 +80,22 @@ class TargetsChanged(Event):
     author: str | None = None
 
 
+class TaskSettled(Event):
+    """The task at this position wants no more attempts: what was asked of it is decided.
+
+    `claim` is one of `rollgrid.analysis.sequential.Claim`, and `says` is the same in words. `evidence` is an e-value.
+    The counts are of the attempts that were looked at.
+    """
+
+    kind: Literal["task_settled"] = "task_settled"
+    position: int
+    claim: str
+    says: str
+    evidence: float
+    n_passed: int
+    n_scored: int
+
+
 class SessionStarted(Event):
     """A runner process took the run on. A run that was resumed has several sessions."""
 
@@ -315,6 +331,7 @@ AnyEvent = Annotated[
     RunCreated
     | RunExtended
     | TargetsChanged
+    | TaskSettled
     | SessionStarted
     | SessionEnded
     | RunStateChanged

@@ -40,6 +40,8 @@ class Changes:
     tasks: list[tuple[str, int, str, str, int]] = field(default_factory=list[tuple[str, int, str, str, int]])
     targets: list[tuple[bool, int, str, int]] = field(default_factory=list[tuple[bool, int, str, int]])
     """Whether a task keeps a higher k than the one that comes, that k, the run and the task."""
+    claims: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
+    """What is settled as JSON, the run and the task."""
     answers: list[tuple[bool, str, int, str]] = field(default_factory=list[tuple[bool, str, int, str]])
     over: list[Key] = field(default_factory=list[Key])
     reviews: list[ReviewState] = field(default_factory=list[ReviewState])
@@ -189,6 +191,13 @@ def _targets_changed(run: RunState, entry: Entry, changes: Changes) -> None:
     data = entry.data
     run.k, run.n_planned, run.plan_seq = data["k"], data["n_planned"], entry.seq
     changes.targets.extend((False, k, entry.run_id, task) for task, k in data["targets"])
+
+
+def _task_settled(run: RunState, entry: Entry, changes: Changes) -> None:
+    data = entry.data
+    run.plan_seq = entry.seq
+    claim = {name: data[name] for name in ("claim", "says", "evidence", "n_passed", "n_scored")}
+    changes.claims.append((to_text(claim), entry.run_id, data["position"]))
 
 
 def _session_started(run: RunState, entry: Entry) -> None:
@@ -355,7 +364,7 @@ _ON_RUN = {
     "storm_cleared": _storm_cleared,
 }
 
-_ON_PLAN = {"run_extended": _run_extended, "targets_changed": _targets_changed}
+_ON_PLAN = {"run_extended": _run_extended, "targets_changed": _targets_changed, "task_settled": _task_settled}
 
 _ON_ATTEMPT = {
     "attempt_started": _attempt_started,

@@ -19,7 +19,7 @@ from rollgrid.store.connection import BOOLEAN, connect, connect_async
 from rollgrid.store.files import LogFiles
 from rollgrid.store.lease import LeaseRow
 from rollgrid.store.opening import prepare_log
-from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, ReviewRow, RunRow, TaskRow
+from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, ReviewRow, RunRow, Settled, TaskRow
 from rollgrid.store.scorings import (
     SELECT_RESCORED,
     SELECT_SCORINGS,
@@ -144,8 +144,11 @@ class LogReader:
 
     async def tasks(self, run_id: str) -> list[TaskRow]:
         """The tasks in their order, without their texts."""
-        rows = await self._all("SELECT task, id, metadata, k FROM task WHERE run_id = ? ORDER BY task", run_id)
-        return [TaskRow(index, task_id, from_text(metadata), k) for index, task_id, metadata, k in rows]
+        rows = await self._all("SELECT task, id, metadata, k, settled FROM task WHERE run_id = ? ORDER BY task", run_id)
+        return [
+            TaskRow(index, task_id, from_text(metadata), k, None if settled is None else Settled(**from_text(settled)))
+            for index, task_id, metadata, k, settled in rows
+        ]
 
     async def task_text(self, run_id: str, task: int) -> tuple[str, Any]:
         """Input and expected value of a task. `RunError` when there is no such task."""

@@ -10,7 +10,7 @@ class RunRow(NamedTuple):
     `state` is the last state written; `alive` says whether a runner holds the run's lease now. A run whose state is
     `running`, `paused` or `stopping` with `alive` false was killed; `effective_state` calls it `dead`.
     `k` is what a task wants when nothing else was said of it, `n_planned` the attempts that the finished run has, and
-    `plan_seq` the event that last changed how many attempts the tasks want (0: none did).
+    `plan_seq` the event that last changed how many attempts the tasks want or settled one (0: none did).
     Times are seconds since the epoch, durations seconds, cost US dollars (None when no price is known).
     """
 
@@ -65,13 +65,24 @@ class RunRow(NamedTuple):
         return f"{self.k}{'+' if self.n_planned > usual else '-' if self.n_planned < usual else ''}"
 
 
+class Settled(NamedTuple):
+    """What was settled of a task by looking after every attempt; the fields are those of the event `TaskSettled`."""
+
+    claim: str
+    says: str
+    evidence: float
+    n_passed: int
+    n_scored: int
+
+
 class TaskRow(NamedTuple):
-    """`k` is how many attempts this task wants."""
+    """`k` is how many attempts this task wants; `settled` what is decided of it where that was asked for."""
 
     index: int  # pyright: ignore[reportIncompatibleMethodOverride]
     id: str
     metadata: dict[str, Any]
     k: int
+    settled: Settled | None = None
 
 
 class AttemptRow(NamedTuple):

@@ -7,7 +7,7 @@ from importlib import resources
 APPLICATION_ID = 0x726F6C67
 """Marks a SQLite file as a log of ours ("rolg")."""
 
-VERSION = 3
+VERSION = 4
 """Kept in `PRAGMA user_version`. Raise it with every change of schema.sql, and add the step that leads there."""
 
 Step = Callable[[sqlite3.Connection], None]
@@ -21,6 +21,11 @@ def _each_task_has_its_own_k(connection: sqlite3.Connection) -> None:
         " event.run_id = run.run_id AND task IS NULL AND attempt IS NULL AND kind = 'run_extended'), 0)"
     )
     connection.execute("UPDATE task SET k = (SELECT k FROM run WHERE run.run_id = task.run_id)")
+
+
+def _a_task_may_be_settled(connection: sqlite3.Connection) -> None:
+    """No event of an older log settles a task."""
+    connection.execute("ALTER TABLE task ADD COLUMN settled TEXT")
 
 
 _REVIEW = """
@@ -105,7 +110,7 @@ def _reviews_and_scorings(connection: sqlite3.Connection) -> None:
     _there_are_scorings(connection)
 
 
-STEPS: dict[int, Step] = {1: _reviews_and_scorings, 2: _each_task_has_its_own_k}
+STEPS: dict[int, Step] = {1: _reviews_and_scorings, 2: _each_task_has_its_own_k, 3: _a_task_may_be_settled}
 """`STEPS[n]` brings a log of format n to n + 1, inside the transaction that it is called in.
 
 A step that changes derived tables may drop them, create them anew with `statements` and fill them with

@@ -102,6 +102,7 @@ CREATE TABLE task (
   id       TEXT NOT NULL,
   metadata TEXT NOT NULL,
   k        INTEGER NOT NULL,
+  settled  TEXT,
   PRIMARY KEY (run_id, task)
 ) WITHOUT ROWID;
 

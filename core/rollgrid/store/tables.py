@@ -44,6 +44,7 @@ PUT_ATTEMPT = _insert("attempt", ATTEMPT_COLUMNS, "REPLACE")
 PUT_REVIEW = _insert("review", REVIEW_COLUMNS, "REPLACE")
 PUT_TASK = _insert("task", ("run_id", "task", "id", "metadata", "k"), "REPLACE")
 PUT_TARGET = "UPDATE task SET k = max(k * ?, ?) WHERE run_id = ? AND task = ?"
+PUT_CLAIM = "UPDATE task SET settled = ? WHERE run_id = ? AND task = ?"
 ANSWER_COMMAND = "UPDATE command SET accepted = ?, answer = ? WHERE command_id = ? AND run_id = ?"
 
 DROP_LIVE = "DELETE FROM live WHERE run_id = ? AND task = ? AND attempt = ? AND take = ?"
@@ -68,6 +69,7 @@ def writes(changes: Changes) -> list[tuple[str, list[tuple[Any, ...]]]]:
         (PUT_RUN, [run_values(run) for run in changes.runs]),
         (PUT_TASK, [*changes.tasks]),
         (PUT_TARGET, [*changes.targets]),
+        (PUT_CLAIM, [*changes.claims]),
         (PUT_ATTEMPT, [attempt_values(attempt) for attempt in changes.attempts]),
         (PUT_REVIEW, [review_values(review) for review in changes.reviews]),
         (ANSWER_COMMAND, [*changes.answers]),

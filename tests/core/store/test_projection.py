@@ -6,6 +6,7 @@ import itertools
 import shutil
 import sqlite3
 import tempfile
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from rollgrid.store.events import (
     StormCalled,
     StormCleared,
     TargetsChanged,
+    TaskSettled,
 )
 from rollgrid.store.reader import LogReader
 from rollgrid.store.rebuild import rebuild
@@ -126,6 +128,16 @@ EVENTS = st.one_of(
         k=st.integers(1, 9),
         n_planned=st.integers(1, 40),
         reason=TEXT,
+    ),
+    st.builds(
+        TaskSettled,
+        **OF_RUN,
+        position=st.integers(0, 2),
+        claim=TEXT,
+        says=TEXT,
+        evidence=st.floats(0, 1e300),
+        n_passed=COUNT,
+        n_scored=COUNT,
     ),
     st.builds(StormCalled, **OF_RUN, signature=TEXT, sample=TEXT, count=COUNT, window=COUNT),
     st.builds(StormCleared, **OF_RUN),
@@ -375,6 +387,19 @@ async def test_each_task_may_want_its_own_number_of_attempts(path):
     run, _ = await rows_of(path)
     assert (run.k, run.n_planned, run.k_text) == (3, 6, "3")
     assert query(path, "SELECT k FROM task ORDER BY task") == [(3,), (5,)]
+
+
+async def test_what_is_settled_of_a_task_stands_in_its_row(path):
+    counts = {"n_passed": 15, "n_scored": 15}
+    settled = TaskSettled(run_id=RUN, at=201.0, position=1, claim="saturated", says="passes", evidence=20.8, **counts)
+    await write(path, [created(k=4), settled])
+    async with aclosing(await LogReader.open(path)) as reader:
+        first, second = await reader.tasks(RUN)
+        run = await reader.run(RUN)
+    assert first.settled is None
+    assert second.settled == ("saturated", "passes", 20.8, 15, 15)
+    assert run is not None
+    assert run.plan_seq == 2
 
 
 async def test_a_run_is_created_once_and_events_of_an_unknown_run_change_nothing(path):
