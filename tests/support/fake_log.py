@@ -18,7 +18,7 @@ def run_row(run_id: str = "r4k9tz", **changes: Any) -> RunRow:
         env_fingerprint="v1:aa",
         policy_fingerprint="bb",
         fingerprint_parts={},
-        k=4,
+        k=USUAL_K,
         n_tasks=3,
         n_planned=0,
         plan_seq=0,
@@ -56,7 +56,11 @@ def run_row(run_id: str = "r4k9tz", **changes: Any) -> RunRow:
     return row if "n_planned" in changes else row._replace(n_planned=row.n_tasks * row.k)
 
 
-def task_row(index: int, id: str | None = None, k: int = 4, **metadata: Any) -> TaskRow:
+USUAL_K = 4
+"""Of the runs and tasks here, when nothing else is said."""
+
+
+def task_row(index: int, id: str | None = None, k: int = USUAL_K, **metadata: Any) -> TaskRow:
     return TaskRow(index, f"task-{index + 1}" if id is None else id, metadata, k)
 
 
@@ -261,7 +265,8 @@ class FakeReader:
 
     async def tasks(self, run_id: str) -> list[TaskRow]:
         self._ask("tasks")
-        return list(self.log.task_rows)
+        run = next(run for run in self.log.run_rows if run.run_id == run_id)
+        return [row._replace(k=run.k) if row.k == USUAL_K else row for row in self.log.task_rows]
 
     async def task_text(self, run_id: str, task: int) -> tuple[str, Any]:
         self._ask("task_text")

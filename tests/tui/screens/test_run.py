@@ -304,7 +304,7 @@ async def test_a_resize_while_running_keeps_cursor_and_columns():
 async def test_a_late_structure_change_keeps_what_is_known():
     log = log_of(attempt_row(0, 1), n=3)
     async with dashboard(log, "r4k9tz") as (app, pilot):
-        log.write(run=run_row(n_tasks=3, k=12))
+        log.write(run=run_row(n_tasks=3, k=12, plan_seq=7))
         await settle(pilot)
         assert "attempt 1/12" in text(app)
         assert "✓" in text(app)

@@ -40,8 +40,23 @@ def test_tasks_and_columns_that_appear_change_the_structure():
     view = RunView(Clock())
     assert view.apply(run_row(n_tasks=1), [task_row(0)]).structure
     assert view.columns == 4
-    assert view.apply(run_row(n_tasks=1, k=6)).structure
+    assert view.apply(run_row(n_tasks=1, k=6), [task_row(0, k=6)]).structure
     assert list(view.cells(0)) == [Cell.pending] * 6
+
+
+def test_tasks_may_want_different_numbers_of_attempts():
+    view = view_of(attempt_row(0, 1), n_tasks=3)
+    grown = run_row(n_tasks=3, n_planned=14, plan_seq=9)
+    assert view.wants_tasks(grown)
+    changes = view.apply(grown, [task_row(0), task_row(1, k=6), task_row(2)])
+    assert (changes.structure, changes.rows, view.columns) == (True, frozenset({1}), 6)
+    assert [len(view.cells(task)) for task in range(3)] == [4, 6, 4]
+    header = view.header()
+    assert header is not None
+    assert header.n_planned == 14
+    assert not view.wants_tasks(grown)
+    view.apply(grown._replace(n_planned=6, plan_seq=10), [task_row(task, k=2) for task in range(3)])
+    assert (view.columns, [len(view.cells(task)) for task in range(3)]) == (2, [2, 2, 2])
 
 
 def test_the_newest_take_counts_and_older_ones_stay_to_be_seen():

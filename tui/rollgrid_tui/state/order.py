@@ -152,3 +152,20 @@ def _text(word: str) -> Predicate:
 
 def _not(term: Predicate) -> Predicate:
     return lambda task, figures, cells: not term(task, figures, cells)
+
+
+def next_failure(
+    order: Sequence[int], place: int, attempt: int, step: int, cells: Callable[[int], Sequence[Cell]]
+) -> tuple[int, int] | None:
+    """The failure after (step 1) or before (-1) this place and attempt in reading order, around the end if need be."""
+    count = len(order)
+    for distance in range(count + 1) if count else ():
+        index = order[(place + step * distance) % count]
+        found = [n for n, cell in enumerate(cells(index), start=1) if cell in FAILURES]
+        if distance == 0:
+            found = [n for n in found if (n > attempt if step > 0 else n < attempt)]
+        elif distance == count:
+            found = [n for n in found if (n <= attempt if step > 0 else n >= attempt)]
+        if found:
+            return index, found[0 if step > 0 else -1]
+    return None
