@@ -69,19 +69,16 @@ def _boschloo_below(x1: int, n1: int, x2: int, n2: int) -> float:
     import numpy as np
 
     statistic = _fisher_table(n1, n2)
-    extreme = (statistic <= statistic[x1, x2] * _TIE).astype(np.float64)
-
-    def largest(angles: "Floats") -> tuple[float, int]:
-        chances = (_binomial(n1, angles) * (extreme @ _binomial(n2, angles))).sum(axis=0)
-        place = int(chances.argmax())
-        return float(chances[place]), place
-
+    # The more pass on the second side, the more extreme; so of each row a tail is, and its chance is looked up. (A
+    # product of matrices says the same, but then threads of the linear algebra spin for every table.)
+    first = n2 + 1 - np.count_nonzero(statistic <= statistic[x1, x2] * _TIE, axis=1)
     coarse = _angles()
-    chances = (_on_grid(n1) * (extreme @ _on_grid(n2))).sum(axis=0)
+    chances = (_on_grid(n1) * _tails_on_grid(n2)[first]).sum(axis=0)
     best = int(chances.argmax())
     low, high = float(coarse[max(0, best - 1)]), float(coarse[min(_COARSE - 1, best + 1)])
     near = np.linspace(low, high, _FINE)
-    return max(float(chances[best]), largest(near)[0])
+    finer = (_binomial(n1, near) * _tails(_binomial(n2, near))[first]).sum(axis=0)
+    return max(float(chances[best]), float(finer.max()))
 
 
 @lru_cache(maxsize=1)
@@ -95,6 +92,18 @@ def _angles() -> "Floats":
 @lru_cache(maxsize=256)
 def _on_grid(n: int) -> "Floats":
     return _binomial(n, _angles())
+
+
+@lru_cache(maxsize=256)
+def _tails_on_grid(n: int) -> "Floats":
+    return _tails(_on_grid(n))
+
+
+def _tails(chances: "Floats") -> "Floats":
+    """Chances of at least 0..n + 1 passes (rows), of those of 0..n."""
+    import numpy as np
+
+    return np.vstack((np.cumsum(chances[::-1], axis=0)[::-1], np.zeros((1, chances.shape[1]))))
 
 
 def _binomial(n: int, angles: "Floats") -> "Floats":
