@@ -43,6 +43,10 @@ class Claim(StrEnum):
     not_better = "not better"
     out_of_reach = "out of reach"
     """No number of attempts settles it, as the baseline itself has too few."""
+    too_close = "too close"
+    """Not settled with as many attempts as a run may take."""
+    unmeasured = "unmeasured"
+    """No evidence: the attempts gave no score."""
 
 
 class Finding(NamedTuple):
