@@ -8,7 +8,7 @@ from uuid import uuid4
 from rollgrid.environments.attempt import AttemptResult, StopReason
 from rollgrid.runner.budget import Budget, Limits, Spent
 from rollgrid.runner.carrier import Base, CarrierLost, LocalCarrier, MakeCarrier
-from rollgrid.runner.facts import Landing, landing_of, spent_by
+from rollgrid.runner.facts import Landing, cancelled_result, landing_of, spent_by
 from rollgrid.runner.flight import SNAPSHOT_SECONDS, Flight
 from rollgrid.runner.lanes import LaneListener, Lanes
 from rollgrid.runner.ledger import Ledger
@@ -149,8 +149,8 @@ class Engine:
         try:
             landing = await self.carrier.carry_out(flight)
         except asyncio.CancelledError:
-            elapsed = time.monotonic() - flight.launched_at
-            self._land(flight, landing_of(self.plan.run_id, flight.slot, _cancelled(flight, elapsed), flight.passage))
+            result = cancelled_result(flight.output, time.monotonic() - flight.launched_at)
+            self._land(flight, landing_of(self.plan.run_id, flight.slot, result, flight.passage))
             if not flight.dropped:
                 raise
             return
@@ -239,14 +239,3 @@ class Engine:
                 self.drop_flights()
             if self.budget.limits.max_seconds is not None:
                 self._wake.set()
-
-
-def _cancelled(flight: Flight, elapsed: float) -> AttemptResult:
-    return AttemptResult(
-        run=flight.output,
-        score=None,
-        stop_reason=StopReason.cancelled,
-        duration_seconds=elapsed,
-        error="cancelled before it had finished",
-        error_type="Cancelled",
-    )

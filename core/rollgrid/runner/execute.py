@@ -1,7 +1,7 @@
 """Carries out a request in this process, from the user's file to the final result."""
 
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 
 from rollgrid.environments.environment import Environment
@@ -11,15 +11,19 @@ from rollgrid.errors import ModelError, RunError
 from rollgrid.models.base import Model
 from rollgrid.models.pricing import GivenPrice
 from rollgrid.runner.budget import Limits
+from rollgrid.runner.carrier import LocalCarrier, MakeCarrier
 from rollgrid.runner.load import load_environment
 from rollgrid.runner.policy import choose_model
 from rollgrid.runner.prepare import Prepared, prepare_run
+from rollgrid.runner.ray_options import RayOptions
 from rollgrid.runner.request import RunRequest
 from rollgrid.runner.rescue import take_in
 from rollgrid.runner.resources import closing_resources
 from rollgrid.runner.resume import prepare_resume
+from rollgrid.runner.sampling import SamplingPlan
 from rollgrid.runner.session import RunProgress, Session, SessionOptions, SessionOutcome
 from rollgrid.runner.steering import ADAPTIVE_START
+from rollgrid.scorer.base import MismatchError
 from rollgrid.store.reader import LogReader
 from rollgrid.store.rows import RunRow
 
@@ -50,10 +54,11 @@ async def execute(
             adaptive = request.concurrency is None and bool(source.get("adaptive"))
         start = ADAPTIVE_START if adaptive else source.get("concurrency") or DEFAULT_CONCURRENCY
         price = request.price or source.get("price")
+        concurrency = request.concurrency or start
         options = SessionOptions(
             log=request.log,
             author=request.author,
-            concurrency=request.concurrency or start,
+            concurrency=concurrency,
             adaptive=adaptive,
             limits=request.limits.over(prepared.limits),
             price=GivenPrice.parse(price) if price is not None else None,
@@ -65,8 +70,24 @@ async def execute(
             on_progress=on_progress,
             on_message=on_message,
         )
-        outcome = await Session(prepared, options).run()
+        async with _carriers(request, prepared, None if adaptive else concurrency, on_message) as make_carrier:
+            outcome = await Session(prepared, replace(options, make_carrier=make_carrier)).run()
     return outcome.with_result(await aresult_from_log(request.log, request.run_id))
+
+
+@asynccontextmanager
+async def _carriers(
+    request: RunRequest, prepared: Prepared, concurrency: int | None, say: Callable[[str], None]
+) -> AsyncGenerator[MakeCarrier]:
+    """Who carries the attempts out: this process, or workers that are there for as long as this is open."""
+    if (request.engine or prepared.source.get("engine") or "local") == "local":
+        yield LocalCarrier
+        return
+    from rollgrid.runner.ray_engine import ray_crew
+
+    ray = request.ray.over(RayOptions.from_dict(prepared.source.get("ray") or {}))
+    async with ray_crew(request, ray, prepared, concurrency=concurrency, say=say) as crew:
+        yield crew.board
 
 
 async def _check(model: Model) -> None:
@@ -91,9 +112,33 @@ async def _prepare(request: RunRequest) -> Prepared:
         chosen = select_tasks(fresh.env, request.tasks, request.where)
         only = None if chosen is None else [_name_of(fresh.env, task) for task in chosen]
         prepared = await prepare_resume(
-            fresh, reader, request.log, row, author=request.author, k=request.k, more=request.more, only=only
+            fresh,
+            reader,
+            request.log,
+            row,
+            author=request.author,
+            k=request.k,
+            more=request.more,
+            only=only,
+            sampling=_sampling_of(row, request),
         )
         return replace(prepared, limits=await _limits_of(reader, row))
+
+
+def _sampling_of(row: RunRow, request: RunRequest) -> SamplingPlan | None:
+    """What a resume goes on to decide. Somebody who asks for a number of attempts gets that number."""
+    asked = row.source.get("sampling")
+    if asked is None:
+        if request.max_k is not None:
+            raise RunError(
+                f"run {row.run_id} was not started with --until decided, so --max-k has no meaning",
+                "ask for more attempts with -k or --more",
+            )
+        return None
+    if request.k is not None or request.more is not None:
+        return None
+    plan = SamplingPlan.from_dict(asked)
+    return plan if request.max_k is None else replace(plan, max_k=request.max_k)
 
 
 async def _limits_of(reader: LogReader, row: RunRow) -> Limits:
@@ -123,6 +168,8 @@ def _fresh_for(row: RunRow, request: RunRequest) -> Prepared:
         concurrency=row.source.get("concurrency"),
         adaptive=row.source.get("adaptive"),
         price=row.source.get("price"),
+        engine=row.source.get("engine"),
+        ray=RayOptions.from_dict(row.source.get("ray") or {}),
     )
     return _fresh(ref, request.cwd or row.source.get("cwd"), wanted, row.k)
 
@@ -133,8 +180,10 @@ def _fresh(ref: str, cwd: str | None, request: RunRequest, k: int) -> Prepared:
     source = {**request.source(), "ref": loaded.ref, "cwd": loaded.cwd}
     try:
         model = choose_model(request.model, loaded.env) if request.model is not None else None
-        return prepare_run(loaded.env, k=k, tasks=tasks, model=model, source=source, seed=request.seed)
-    except (ValueError, TypeError) as error:
+        return prepare_run(
+            loaded.env, k=k, tasks=tasks, model=model, source=source, seed=request.seed, sampling=request.sampling
+        )
+    except (ValueError, TypeError, MismatchError) as error:
         raise RunError(str(error)) from error
 
 

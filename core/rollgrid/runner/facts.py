@@ -104,6 +104,18 @@ def landing_of(run_id: str, slot: Slot, result: AttemptResult, passage: Passage)
     return Landing(result, event, encode(transcript_of(result.run)), failure_of(result))
 
 
+def cancelled_result(output: RunOutput, elapsed: float) -> AttemptResult:
+    """An attempt that was told to stop, with what it had brought."""
+    return AttemptResult(
+        run=output,
+        score=None,
+        stop_reason=StopReason.cancelled,
+        duration_seconds=elapsed,
+        error="cancelled before it had finished",
+        error_type="Cancelled",
+    )
+
+
 def fill_in(metrics: Metrics, paid: Paid) -> None:
     """What the agent's own calls brought, for an agent that does not say it itself."""
     if not metrics.total_tokens:

@@ -8,6 +8,7 @@ from typing import Literal, Self
 from rollgrid.environments.result import EnvironmentRunResult
 from rollgrid.models.pricing import PriceList
 from rollgrid.runner.budget import Limits
+from rollgrid.runner.carrier import LocalCarrier, MakeCarrier
 
 RESTRICTED = "restricted"
 """`stopped_early` of a run that was resumed for some of its tasks, and lacks attempts of others."""
@@ -32,6 +33,9 @@ class RunProgress:
     adaptive: bool = False
     holding: str | None = None
     """Why nothing more is started although the concurrency would let it."""
+    n_tasks: int = 0
+    n_settled: int | None = None
+    """Tasks of which nothing more is asked; None in a run of a fixed number of attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,8 @@ class SessionOptions:
     limits: Limits = field(default_factory=Limits)
     price: PriceList | None = None
     """Prices to use instead of the price list."""
+    make_carrier: MakeCarrier = LocalCarrier
+    """Who carries the attempts out."""
     storm_action: Literal["stop", "pause"] = "stop"
     handle_signals: bool = False
     collect: bool = True

@@ -8,6 +8,8 @@ from typing import Any, Literal, Self
 import orjson
 
 from rollgrid.runner.budget import Limits
+from rollgrid.runner.ray_options import RayOptions
+from rollgrid.runner.sampling import SamplingPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +24,9 @@ class RunRequest:
     `adaptive`: the concurrency is found out as the run goes on, from `concurrency` where that is given; None: as the
     run was started. `limits` bound what all sessions of the run spend together; on a resume they replace those of the
     run one by one. `price` is `IN/OUT[/CACHED]` in US dollars per million tokens, instead of the price list.
+    `engine`: where the attempts are carried out; None: as the run was started, in this process when it is new.
+    `sampling`: attempts are made until that is decided, whatever `k` is; a resume goes on with what the run was started
+    with, with `max_k` attempts of a task at most where that is given.
     `storm_action`: `pause` when somebody watches and can steer, `stop` when nobody does.
     """
 
@@ -41,6 +46,10 @@ class RunRequest:
     where: tuple[tuple[str, str], ...] = ()
     model: str | None = None
     seed: str | None = None
+    sampling: SamplingPlan | None = None
+    max_k: int | None = None
+    engine: Literal["local", "ray"] | None = None
+    ray: RayOptions = field(default_factory=RayOptions)
     storm_action: Literal["stop", "pause"] = "stop"
 
     def to_json(self) -> bytes:
@@ -51,6 +60,8 @@ class RunRequest:
         values: dict[str, Any] = orjson.loads(data)
         values["log"] = Path(values["log"])
         values["limits"] = Limits.from_dict(values["limits"])
+        values["ray"] = RayOptions.from_dict(values["ray"])
+        values["sampling"] = None if values["sampling"] is None else SamplingPlan.from_dict(values["sampling"])
         values["tasks"] = tuple(values["tasks"])
         values["where"] = tuple((key, value) for key, value in values["where"])
         return cls(**values)
@@ -68,4 +79,7 @@ class RunRequest:
             "adaptive": self.adaptive,
             "limits": self.limits.to_dict(),
             "price": self.price,
+            "sampling": None if self.sampling is None else self.sampling.to_dict(),
+            "engine": self.engine,
+            "ray": self.ray.to_dict(),
         }

@@ -18,6 +18,7 @@ from rollgrid.runner.engine import Engine
 from rollgrid.runner.options import RESTRICTED, FinalState, RunProgress, SessionOptions, SessionOutcome
 from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.prepare import Prepared
+from rollgrid.runner.sampler import Sampler, make_sampler
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.signals import Signals
 from rollgrid.runner.sink import EventSink, NoLog
@@ -48,6 +49,7 @@ class Session:
         self._writer: LogWriter | None = None
         self._interrupts = 0
         self._upkeep: Upkeep | None = None
+        self._sampler: Sampler | None = None
         self._tally = Tally()
         for key, result in prepared.kept.items():
             self._tally.take(*key, result)
@@ -71,11 +73,15 @@ class Session:
                 concurrency=options.concurrency,
                 adaptive=options.adaptive,
                 budget=_budget(prepared, options.limits),
+                make_carrier=options.make_carrier,
                 on_result=self._take_result,
             )
             if self._writer is not None and lease is not None:
                 self._upkeep = Upkeep(self._writer, lease, engine, options, self._say, began)
+            sampler = self._sampler = await make_sampler(prepared, engine, sink)
             await self._announce(sink, engine)
+            if sampler is not None:
+                sampler.begin()
             self._tell(options.on_ready, options.run_id)
             if options.handle_signals:
                 stack.enter_context(Signals(self._interrupt))
@@ -234,6 +240,8 @@ class Session:
             self._results[slot.task, slot.attempt] = result
             if self._shelf is not None:
                 self._shelf.put(result, slot.task)
+        if self._sampler is not None:
+            self._sampler.ended(slot, result)
         if self._engine is not None:
             self._tell(self._options.on_progress, self._progress(self._engine))
 
@@ -252,6 +260,8 @@ class Session:
             concurrency=engine.concurrency,
             adaptive=engine.is_adaptive,
             holding=engine.holding,
+            n_tasks=len(prepared.tasks),
+            n_settled=None if self._sampler is None else self._sampler.n_settled,
         )
 
     def _result(self, engine: Engine, stopped_early: str | None) -> EnvironmentRunResult:
@@ -271,7 +281,7 @@ class Session:
             duration_seconds=prepared.active_seconds + engine.steering.active_seconds,
             stopped_early=stopped_early,
             fingerprint_parts=prepared.fingerprint_parts,
-            about=prepared.about(self._options.run_id),
+            about=prepared.about(self._options.run_id) | ({} if self._sampler is None else self._sampler.about()),
         )
 
 

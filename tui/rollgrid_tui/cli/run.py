@@ -1,7 +1,7 @@
 """`rollgrid run` and `rollgrid resume`: start a run in a process of its own, or in this one when headless."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -15,6 +15,7 @@ from rollgrid_tui.cli.common import (
     on_a_terminal,
     wait,
 )
+from rollgrid_tui.cli.engine import engine_options, ray_options_of
 from rollgrid_tui.cli.limits import AUTO, concurrency_option, limit_options, limits_of
 from rollgrid_tui.cli.watch import baseline_option, open_dashboard
 
@@ -44,6 +45,7 @@ k_option = click.option(
 @baseline_option
 @click.option("--seed", help="Seeds for models that sample on this machine; default the run's id.")
 @limit_options
+@engine_options
 @headless_option
 @detach_option
 @json_option
@@ -66,6 +68,8 @@ def run_command(
     headless: bool,
     detach: bool,
     as_json: bool,
+    engine: Literal["local", "ray"] | None,
+    **ray: Any,
 ) -> int:
     """Run every task of ENV K times and watch the grid.
 
@@ -93,6 +97,8 @@ def run_command(
         where=tuple(pair(text) for text in where),
         model=settings.config.model if model is None else model,
         seed=seed,
+        engine=engine,
+        ray=ray_options_of(engine or "local", **ray),
         storm_action="pause" if mode.watched else "stop",
     )
     return carry_out(settings, request, mode, baseline)
@@ -107,6 +113,7 @@ def run_command(
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only tasks with this metadata; can be repeated.")
 @baseline_option
 @limit_options
+@engine_options
 @headless_option
 @detach_option
 @json_option
@@ -128,6 +135,8 @@ def resume_command(
     headless: bool,
     detach: bool,
     as_json: bool,
+    engine: Literal["local", "ray"] | None,
+    **ray: Any,
 ) -> int:
     """Go on with RUN: one that is paused, or one that was stopped, interrupted or killed.
 
@@ -166,6 +175,8 @@ def resume_command(
         price=price,
         tasks=ids(tasks),
         where=tuple(pair(text) for text in where),
+        engine=engine,
+        ray=ray_options_of(engine, **ray),
         storm_action="pause" if mode.watched else "stop",
     )
     return carry_out(settings, request, mode, baseline)
