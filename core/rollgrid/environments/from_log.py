@@ -43,8 +43,9 @@ async def aresult_from_log(path: Path, run_id: str) -> EnvironmentRunResult:
         row = await reader.run(run_id)
         if row is None:
             raise RunError(f"no run {run_id} in {path}", "`rollgrid runs` lists them")
+        settled = {task.id: task.settled._asdict() for task in await reader.tasks(run_id) if task.settled is not None}
         logged = LoggedRun(reader.path, run_id, row.seq)
-        task_results = await asyncio.to_thread(_task_results, logged)
+        task_results = await asyncio.to_thread(_task_results, logged, row.n_superseded == 0)
     return EnvironmentRunResult(
         env_name=row.env_name,
         k=row.k,
@@ -54,7 +55,7 @@ async def aresult_from_log(path: Path, run_id: str) -> EnvironmentRunResult:
         duration_seconds=row.active_seconds,
         stopped_early=_stopped_early(row),
         fingerprint_parts=row.fingerprint_parts,
-        about=_about(row),
+        about=_about(row) | ({"settled": settled} if settled else {}),
     )
 
 
@@ -98,8 +99,8 @@ class _LoggedTask:
         return tuple(_attempt(row, self._transcripts, self._index) for row in rows)
 
 
-def _task_results(logged: LoggedRun) -> tuple[TaskResult, ...]:
-    counts, transcripts = logged.counts(), LogTranscripts(logged)
+def _task_results(logged: LoggedRun, single_takes: bool) -> tuple[TaskResult, ...]:
+    counts, transcripts = logged.counts(single_takes=single_takes), LogTranscripts(logged)
     return tuple(
         TaskResult.stored(
             Task(one.input, one.expected, one.id, one.metadata),

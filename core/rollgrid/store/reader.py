@@ -48,6 +48,7 @@ _ATTEMPT = ", ".join(f'passed AS "passed [{BOOLEAN}]"' if name == "passed" else 
 # the planner from that index.
 _ALL_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? ORDER BY +seq"
 _NEW_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? AND seq > ? ORDER BY seq"
+_TASK_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? AND task = ? AND seq > ? ORDER BY +seq"
 
 _REVIEW = ", ".join(
     f'{name} AS "{name} [{BOOLEAN}]"' if name in ("passed", "blind") else name for name in ReviewRow._fields
@@ -163,9 +164,11 @@ class LogReader:
         text: dict[str, Any] = decode(rows[0][0])
         return text["input"], text["expected"]
 
-    async def attempts(self, run_id: str, after_seq: int = 0) -> list[AttemptRow]:
-        """Every take that an event after `after_seq` touched, by the last event that did."""
-        if after_seq <= 0:
+    async def attempts(self, run_id: str, after_seq: int = 0, task: int | None = None) -> list[AttemptRow]:
+        """Every take, of this task where given, that an event after `after_seq` touched, by the last event that did."""
+        if task is not None:
+            rows = await self._all(_TASK_ATTEMPTS, run_id, task, after_seq)
+        elif after_seq <= 0:
             rows = await self._all(_ALL_ATTEMPTS, run_id)
         else:
             rows = await self._all(_NEW_ATTEMPTS, run_id, after_seq)

@@ -1,6 +1,7 @@
 """`rollgrid show`: a run, a task or one attempt as text, or as JSON for programs."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,7 @@ from rollgrid_tui.cli.scorings import Seen, seen_by
 from rollgrid_tui.cli.transcript import transcript_text
 
 if TYPE_CHECKING:
+    from rollgrid.store.logged import Overview
     from rollgrid.store.reader import LogReader
     from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
 
@@ -88,17 +90,29 @@ async def _show(
     scoring: str | None,
     as_json: bool,
 ) -> None:
+    from rollgrid.store.logged import LoggedRun
+
     async with open_reader(settings.log_path()) as reader:
         row = await find_run(reader, run)
         tasks = await reader.tasks(row.run_id)
-        seen = await seen_by(reader, row, await reader.attempts(row.run_id), scoring)
+        index = None if task is None else task_index(tasks, task)
+        # Of a large run no more is read than is shown; a later scoring is counted over all attempts.
+        at_a_glance = task is None and not errors and scoring is None
+        wanted = index if scoring is None else None
+        seen = await seen_by(
+            reader, row, [] if at_a_glance else await reader.attempts(row.run_id, task=wanted), scoring
+        )
         row, attempts = seen.row, seen.attempts
-        if task is None:
-            facts, text = (_errors if errors else _run)(row, tasks, attempts)
+        if index is None:
+            if errors:
+                facts, text = _errors(row, tasks, attempts)
+            elif at_a_glance:
+                facts, text = _run(row, tasks, await asyncio.to_thread(LoggedRun(reader.path, row.run_id).overview))
+            else:
+                facts, text = _run(row, tasks, overview(attempts))
             facts |= seen.facts()
             text = "\n".join([text, *seen.tail()])
         else:
-            index = task_index(tasks, task)
             mine = sorted((a for a in attempts if a.task == index), key=lambda a: (a.attempt, a.take))
             if attempt is None:
                 facts, text = await _task(reader, row, tasks[index], mine)
@@ -110,22 +124,20 @@ async def _show(
         emit("\n".join([*seen.head(), text]))
 
 
-def _run(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptRow]") -> tuple[dict[str, Any], str]:
+def _run(
+    row: "RunRow", tasks: "Sequence[TaskRow]", at_a_glance: "Mapping[int, Overview]"
+) -> tuple[dict[str, Any], str]:
+    from rollgrid.store.logged import Overview
+
     shown: list[dict[str, Any]] = []
     lines: list[list[str]] = []
-    by_task: dict[int, list[AttemptRow]] = {}
-    for a in newest_takes(attempts):
-        by_task.setdefault(a.task, []).append(a)
     for task in tasks:
-        mine = by_task.get(task.index, [])
-        figures = task_figures(mine)
+        mine = at_a_glance.get(task.index, Overview())
+        figures = _figures(mine.n_scored, mine.n_passed, mine.n_unscored)
         shown.append({"id": task.id, "metadata": task.metadata, "k": task.k, **figures})
-        cells = {a.attempt: mark(a) for a in mine}
+        cells = mine.marks
         marks = "".join(cells.get(number, ".") for number in range(1, max(task.k, *cells, 0) + 1))
-        tokens = sum(a.input_tokens + a.output_tokens for a in mine)
-        lines.append(
-            [task.id, marks, rate(figures["n_passed"], figures["n_scored"]), str(figures["n_unscored"]), str(tokens)]
-        )
+        lines.append([task.id, marks, rate(mine.n_passed, mine.n_scored), str(mine.n_unscored), str(mine.tokens)])
     text = "\n".join(
         [
             *heading(row),
@@ -266,14 +278,38 @@ def task_figures(attempts: "Sequence[AttemptRow]") -> dict[str, Any]:
     """Counts of one task. Only a scored attempt counts in a rate; an ended one without a score is unscored."""
     counted = [a for a in attempts if a.superseded is None and a.phase == "ended"]
     scored = [a for a in counted if a.value is not None]
-    passed = sum(bool(a.passed) for a in scored)
+    return _figures(len(scored), sum(bool(a.passed) for a in scored), len(counted) - len(scored))
+
+
+def _figures(n_scored: int, n_passed: int, n_unscored: int) -> dict[str, Any]:
     return {
-        "n_scored": len(scored),
-        "n_passed": passed,
-        "n_unscored": len(counted) - len(scored),
-        "pass_rate": passed / len(scored) if scored else None,
-        "learning_zone": 0 < passed < len(scored),
+        "n_scored": n_scored,
+        "n_passed": n_passed,
+        "n_unscored": n_unscored,
+        "pass_rate": n_passed / n_scored if n_scored else None,
+        "learning_zone": 0 < n_passed < n_scored,
     }
+
+
+def overview(attempts: "Iterable[AttemptRow]") -> "dict[int, Overview]":
+    """Tasks at a glance, by position, out of their attempts."""
+    by_task: dict[int, list[AttemptRow]] = {}
+    for one in newest_takes(attempts):
+        by_task.setdefault(one.task, []).append(one)
+    return {task: _glance(mine) for task, mine in by_task.items()}
+
+
+def _glance(attempts: "Sequence[AttemptRow]") -> "Overview":
+    from rollgrid.store.logged import Overview
+
+    figures = task_figures(attempts)
+    return Overview(
+        figures["n_scored"],
+        figures["n_passed"],
+        figures["n_unscored"],
+        sum(one.input_tokens + one.output_tokens for one in attempts),
+        {one.attempt: mark(one) for one in attempts},
+    )
 
 
 def mark(attempt: "AttemptRow") -> str:
