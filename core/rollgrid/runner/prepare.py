@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from rollgrid.analysis.sequential import Claim
 from rollgrid.environments.agents import AgentSource, resolve_agent
 from rollgrid.environments.attempt import AttemptResult
 from rollgrid.environments.environment import Environment, resolve_tasks
-from rollgrid.environments.fingerprint import fingerprint_run
+from rollgrid.environments.fingerprint import fingerprint_run, same_fingerprint
 from rollgrid.environments.task import Task
 from rollgrid.masking import look_at_the_environment, part_of, remember_holder
 from rollgrid.models.base import Model
@@ -16,7 +17,9 @@ from rollgrid.runner.attempt import RunAgent
 from rollgrid.runner.budget import Limits, Spent
 from rollgrid.runner.machine import versions
 from rollgrid.runner.plan import all_slots
+from rollgrid.runner.sampling import SamplingPlan
 from rollgrid.runner.schedule import Order, Slot
+from rollgrid.scorer.base import MismatchError
 from rollgrid.store import process
 from rollgrid.store.events import Event, RunCreated, TaskInfo
 
@@ -55,6 +58,10 @@ class Prepared:
     """What attempts of each task took in earlier sessions."""
     limits: Limits = field(default_factory=Limits)
     """What the last session was given to keep to."""
+    sampling: SamplingPlan | None = None
+    """Attempts are made until this is decided, instead of so many of each task."""
+    claims: Mapping[int, Claim] = field(default_factory=dict[int, Claim])
+    """What earlier sessions decided, by position of the task."""
     is_restricted: bool = False
     """Other tasks lack attempts that this session does not run."""
 
@@ -129,8 +136,14 @@ def prepare_run(
     model: Model | None = None,
     source: Mapping[str, Any] | None = None,
     seed: str | None = None,
+    sampling: SamplingPlan | None = None,
 ) -> Prepared:
-    """A new run. Raises `ValueError` or `TypeError` for what cannot be run, before anything is paid for."""
+    """A new run, of `k` attempts of each task, or until what `sampling` asks is decided.
+
+    Raises `ValueError` or `TypeError` for what cannot be run, before anything is paid for.
+    """
+    if sampling is not None:
+        k = sampling.first_wave
     if isinstance(k, bool) or not isinstance(k, int):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"k must be a whole number, got {type(k).__name__}")
     if k < 1:
@@ -141,6 +154,8 @@ def prepare_run(
     if model is not None and not isinstance(model, Model):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"model must be a model instance, got {type(model).__name__}")
     prints = fingerprint_run(env, model=model, source=agent)
+    if sampling is not None and sampling.baseline is not None:
+        _refuse_other_baseline(prints.env, sampling.baseline_fingerprint)
     return Prepared(
         env=env,
         tasks=chosen,
@@ -155,7 +170,16 @@ def prepare_run(
         slots=all_slots(len(chosen), k),
         targets=(k,) * len(chosen),
         seed=seed,
+        sampling=sampling,
     )
+
+
+def _refuse_other_baseline(ours: str | None, theirs: str | None) -> None:
+    if not same_fingerprint(ours, theirs):
+        raise MismatchError(
+            f"the baseline is of another environment ({theirs or 'no fingerprint'}) than the run "
+            f"({ours or 'no fingerprint'}), so nothing could be decided against it"
+        )
 
 
 def _learn_secrets(agent: AgentSource) -> None:

@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rollgrid.analysis.sequential import Claim
 from rollgrid.environments.attempt import AttemptResult, StopReason
 from rollgrid.environments.from_log import LogTranscripts
 from rollgrid.environments.task import Task
 from rollgrid.errors import RunError
 from rollgrid.runner.budget import Spent
 from rollgrid.runner.prepare import Prepared
+from rollgrid.runner.sampling import SamplingPlan
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.targets import Targets, more_of, refuse_more
 from rollgrid.scorer.base import Score
@@ -19,7 +21,7 @@ from rollgrid.store.codec import encode
 from rollgrid.store.events import AttemptEnded, AttemptSuperseded, Event, SessionEnded, TargetsChanged
 from rollgrid.store.logged import LoggedRun
 from rollgrid.store.reader import LogReader
-from rollgrid.store.rows import AttemptRow, RunRow
+from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
 
 Key = tuple[int, int]
 
@@ -34,22 +36,26 @@ async def prepare_resume(
     k: int | None = None,
     more: int | None = None,
     only: Collection[str] | None = None,
+    sampling: SamplingPlan | None = None,
 ) -> Prepared:
     """`fresh` is the environment as it is now; `row` the run as the log has it.
 
     `only` are ids of the tasks to go on with, None for all. They want at least `k` attempts from now on, where that is
-    given. `more`: so many attempts of each further to what it has, and nothing else is run. Raises `RunError` when the
-    environment is not the one that the run was started with (its attempts would not belong together), for a smaller
-    `k` and for a task that the run does not have.
+    given. `more`: so many attempts of each further to what it has, and nothing else is run. `sampling`: attempts are
+    made until that is decided, and tasks of which it is are left alone. Raises `RunError` when the environment is not
+    the one that the run was started with (its attempts would not belong together), for a smaller `k` and for a task
+    that the run does not have.
     """
     _refuse_changed(fresh, row)
     known = await reader.tasks(row.run_id)
     tasks = _tasks_of_run(fresh.tasks, [task.id for task in known])
-    wanted = _indices(row, tasks, only)
+    claims = {} if sampling is None else _claims(row, known, sampling)
     before = tuple(task.k for task in known)
-    targets = _grown(row, before, None if only is None else sorted(wanted), k, more)
     rows = await reader.attempts(row.run_id)
     current = current_takes(rows)
+    done = set(claims) - {attempt.task for attempt in current.values() if attempt.phase != "ended"}
+    wanted = _indices(row, tasks, only) - done
+    targets = _grown(row, before, None if only is None else sorted(wanted), k, more)
     transcripts = LogTranscripts(LoggedRun(log, row.run_id))
     kept = {
         key: _result_of(transcripts, attempt)
@@ -99,8 +105,20 @@ async def prepare_resume(
             for one in rows
             if one.phase == "ended"
         ),
-        is_restricted=any(key not in now and (more is None or key not in kept) for key in missing),
+        sampling=sampling,
+        claims=claims,
+        is_restricted=any(
+            key not in now and key[0] not in done and (more is None or key not in kept) for key in missing
+        ),
     )
+
+
+def _claims(row: RunRow, tasks: Sequence[TaskRow], sampling: SamplingPlan) -> dict[int, Claim]:
+    """What is decided, without what a larger number of attempts than the run was started with may still decide."""
+    found = {task.index: Claim(task.settled.claim) for task in tasks if task.settled is not None}
+    if sampling.max_k > SamplingPlan.from_dict(row.source.get("sampling") or {}).max_k:
+        return {task: claim for task, claim in found.items() if claim is not Claim.too_close}
+    return found
 
 
 def _grown(row: RunRow, before: Sequence[int], tasks: Sequence[int] | None, k: int | None, more: int | None) -> Targets:

@@ -16,6 +16,7 @@ from rollgrid.runner.budget import Limits
 from rollgrid.runner.machine import author
 from rollgrid.runner.prepare import prepare_run
 from rollgrid.runner.resources import closing_resources
+from rollgrid.runner.sampling import DEFAULT_MAX_K, SamplingPlan, sampling_against
 from rollgrid.runner.session import Session, SessionOptions
 from rollgrid.runner.steering import ADAPTIVE_START, AUTO
 from rollgrid.scorer.isolated_worker import IN_WORKER
@@ -36,6 +37,10 @@ async def arun_rollouts(
     max_cost: float | None = None,
     max_tokens: int | None = None,
     max_seconds: float | None = None,
+    until: Literal["decided"] | None = None,
+    max_k: int = DEFAULT_MAX_K,
+    baseline: EnvironmentRunResult | None = None,
+    delta: float = 0.2,
 ) -> EnvironmentRunResult:
     """Run every task `k` times, each attempt isolated, and score every attempt.
 
@@ -46,12 +51,24 @@ async def arun_rollouts(
     `max_cost` (US dollars), `max_tokens` and `max_seconds` bound the run: no attempt starts that is expected to take it
     over one of them, what is in flight finishes, and the result has `stopped_early="budget"`.
 
+    `until="decided"` makes as many attempts of each task as it takes to tell in which zone its pass rate lies, or with
+    a `baseline` whether it changed by `delta`, and at most `max_k`; `k` has no meaning then. What was settled, and on
+    what evidence, is in `result.about["settled"]` by task id.
+
     The run is written to the log (`ROLLGRID_LOG`, by default `.rollgrid/log.db` in the project; `off` writes nothing),
     so it can be watched from a dashboard. Failures of attempts are data in the result. Raises `ValueError` or
     `TypeError` for arguments that make no sense and `RollgridError` when the log cannot be used.
     """
-    limits = Limits(max_cost, max_tokens, max_seconds)
-    return await _arun(env, k=k, tasks=tasks, model=model, concurrency=concurrency, limits=limits, handle_signals=False)
+    return await _arun(
+        env,
+        k=k,
+        tasks=tasks,
+        model=model,
+        concurrency=concurrency,
+        limits=Limits(max_cost, max_tokens, max_seconds),
+        sampling=_sampling(until, max_k, baseline, delta),
+        handle_signals=False,
+    )
 
 
 def run_rollouts(
@@ -64,6 +81,10 @@ def run_rollouts(
     max_cost: float | None = None,
     max_tokens: int | None = None,
     max_seconds: float | None = None,
+    until: Literal["decided"] | None = None,
+    max_k: int = DEFAULT_MAX_K,
+    baseline: EnvironmentRunResult | None = None,
+    delta: float = 0.2,
 ) -> EnvironmentRunResult:
     """`arun_rollouts` for code without an event loop.
 
@@ -76,11 +97,28 @@ def run_rollouts(
         pass
     else:
         raise RuntimeError("run_rollouts cannot be called from a running event loop; await arun_rollouts instead")
-    limits = Limits(max_cost, max_tokens, max_seconds)
-    in_main = threading.current_thread() is threading.main_thread()
     return asyncio.run(
-        _arun(env, k=k, tasks=tasks, model=model, concurrency=concurrency, limits=limits, handle_signals=in_main)
+        _arun(
+            env,
+            k=k,
+            tasks=tasks,
+            model=model,
+            concurrency=concurrency,
+            limits=Limits(max_cost, max_tokens, max_seconds),
+            sampling=_sampling(until, max_k, baseline, delta),
+            handle_signals=threading.current_thread() is threading.main_thread(),
+        )
     )
+
+
+def _sampling(
+    until: str | None, max_k: int, baseline: EnvironmentRunResult | None, delta: float
+) -> SamplingPlan | None:
+    if until is None:
+        return None
+    if until != "decided":
+        raise ValueError(f'until must be "decided" or None, got {until!r}')
+    return sampling_against(baseline, max_k=max_k, delta=delta)
 
 
 async def _arun(
@@ -91,6 +129,7 @@ async def _arun(
     model: Model | None,
     concurrency: int | Literal["auto"],
     limits: Limits,
+    sampling: SamplingPlan | None,
     handle_signals: bool,
 ) -> EnvironmentRunResult:
     if isinstance(concurrency, str):
@@ -103,7 +142,8 @@ async def _arun(
             "this script runs rollouts when a scorer's process imports it; put that under "
             'an `if __name__ == "__main__":`'
         )
-    prepared = prepare_run(env, k=k, tasks=tasks, model=model, source={"script": _script()})
+    source = {"script": _script(), "sampling": None if sampling is None else sampling.to_dict()}
+    prepared = prepare_run(env, k=k, tasks=tasks, model=model, source=source, sampling=sampling)
     options = SessionOptions(
         log=None if log_is_off() else default_log_path(),
         author=author(),

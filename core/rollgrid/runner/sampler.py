@@ -1,13 +1,28 @@
 """Carries out what `sampling` decides: events, the attempts that tasks want, and which comes first."""
 
+import asyncio
 import time
+from typing import Any
 
 from rollgrid.environments.attempt import AttemptResult
 from rollgrid.runner.engine import Engine
+from rollgrid.runner.prepare import Prepared
 from rollgrid.runner.sampling import Decision, Sampling
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
 from rollgrid.store.events import TaskSettled
+
+
+async def make_sampler(prepared: Prepared, engine: Engine, sink: EventSink) -> "Sampler | None":
+    """The sampler of a run that samples until something is decided, None for others."""
+    plan = prepared.sampling
+    if plan is None:
+        return None
+    sampling = Sampling(plan, [task.id or "" for task in prepared.tasks], prepared.claims)
+    for (task, attempt), result in prepared.kept.items():
+        sampling.known(task, attempt, None if result.score is None else result.score.passed)
+    await asyncio.to_thread(sampling.warm)
+    return Sampler(sampling, plan.first_wave, engine, sink)
 
 
 class Sampler:
@@ -18,6 +33,11 @@ class Sampler:
         self._first_wave = first_wave
         self._engine = engine
         self._sink = sink
+        self._told: dict[str, dict[str, Any]] = {}
+
+    def about(self) -> dict[str, Any]:
+        """What was settled in this session, by task id, for the result."""
+        return {"settled": self._told}
 
     @property
     def n_settled(self) -> int:
@@ -52,6 +72,14 @@ class Sampler:
 
     def _tell(self, decision: Decision | None) -> None:
         if decision is not None:
+            name = self._engine.plan.tasks[decision.task].id or ""
+            self._told[name] = {
+                "claim": decision.claim.value,
+                "says": decision.says,
+                "evidence": decision.evidence,
+                "n_passed": decision.n_passed,
+                "n_scored": decision.n_scored,
+            }
             self._sink.append(
                 TaskSettled(
                     run_id=self._engine.plan.run_id,

@@ -8,12 +8,15 @@ if nothing had happened.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rollgrid.analysis.plan import LOOKAHEAD, Need, need, questions_of
 from rollgrid.analysis.sequential import Claim, Question, ZoneQuestion
 
-__all__ = ["DEFAULT_MAX_K", "FIRST_WAVE", "Decision", "Sampling", "SamplingPlan"]
+if TYPE_CHECKING:
+    from rollgrid.environments.result import EnvironmentRunResult
+
+__all__ = ["DEFAULT_MAX_K", "FIRST_WAVE", "Decision", "Sampling", "SamplingPlan", "sampling_against"]
 
 FIRST_WAVE = 4
 """So many attempts of every task are made breadth-first, before any task is preferred."""
@@ -70,6 +73,22 @@ class SamplingPlan:
         if given.get("baseline") is not None:
             given["baseline"] = {name: (passed, scored) for name, (passed, scored) in given["baseline"].items()}
         return cls(**given)
+
+
+def sampling_against(
+    baseline: "EnvironmentRunResult | None", *, max_k: int = DEFAULT_MAX_K, delta: float = 0.2, alpha: float = 0.05
+) -> SamplingPlan:
+    """The plan that asks how tasks changed since `baseline`, or without one, in which zone each is."""
+    counts: dict[str, tuple[int, int]] | None = None
+    if baseline is not None:
+        counts = {str(one.task.id): (one.n_passed, one.n_scored) for one in baseline.task_results}
+    return SamplingPlan(
+        max_k=max_k,
+        alpha=alpha,
+        delta=delta,
+        baseline=counts,
+        baseline_fingerprint=None if baseline is None else baseline.env_fingerprint,
+    )
 
 
 class Decision(NamedTuple):
