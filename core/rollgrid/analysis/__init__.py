@@ -8,12 +8,14 @@ from rollgrid._lazy import lazy_exports
 from rollgrid.analysis.wilson import Interval, wilson
 
 if TYPE_CHECKING:
+    from rollgrid.analysis.agreement import Agreement, cohen_kappa
     from rollgrid.analysis.comparison import Comparison, TaskComparison, Verdict, compare
     from rollgrid.analysis.estimators import RunStatistics, TaskStatistics, statistics
     from rollgrid.analysis.gate import GateDecision, GateRules, Outcome, decide
     from rollgrid.analysis.many import ManyComparison, compare_many
 
 __all__ = [
+    "Agreement",
     "Comparison",
     "GateDecision",
     "GateRules",
@@ -24,6 +26,7 @@ __all__ = [
     "TaskComparison",
     "TaskStatistics",
     "Verdict",
+    "cohen_kappa",
     "compare",
     "compare_many",
     "decide",
@@ -32,6 +35,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "rollgrid.analysis.agreement": ("Agreement", "cohen_kappa"),
     "rollgrid.analysis.comparison": ("Comparison", "TaskComparison", "Verdict", "compare"),
     "rollgrid.analysis.estimators": ("RunStatistics", "TaskStatistics", "statistics"),
     "rollgrid.analysis.gate": ("GateDecision", "GateRules", "Outcome", "decide"),

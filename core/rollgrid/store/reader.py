@@ -62,6 +62,15 @@ WHERE attempt.run_id = ? AND attempt.task = ? AND attempt.attempt = ? AND attemp
 """
 
 
+_SCORED = "run_id = ? AND passed IS NOT NULL AND superseded IS NULL"
+_EQUALLY_LONG = f"""
+SELECT task, attempt, take, output_tokens FROM attempt WHERE {_SCORED} AND task IN (
+  SELECT task FROM attempt WHERE {_SCORED} GROUP BY task
+  HAVING count(*) >= ? AND min(output_tokens) = max(output_tokens)
+    AND (min(output_tokens) = 0 OR min(output_tokens) >= ?)
+) ORDER BY task, attempt
+"""
+
 _OF_ATTEMPTS = ("attempt_", "review")
 """How the names of those kinds of event begin that are about one attempt."""
 
@@ -175,6 +184,14 @@ class LogReader:
         if len(rows) > _MANY:
             return await asyncio.to_thread(_attempt_rows, rows)
         return _attempt_rows(rows)
+
+    async def equally_long(self, run_id: str, fewest: int, tokens: int) -> list[tuple[int, int, int, int]]:
+        """Task, attempt, take and output tokens of the scored takes that count, of tasks where all have as many tokens.
+
+        Only tasks with `fewest` of them or more, and only `tokens` or more of these; or none told at all.
+        """
+        rows = await self._all(_EQUALLY_LONG, run_id, run_id, fewest, tokens)
+        return [(task, attempt, take, n) for task, attempt, take, n in rows]
 
     async def reviews(self, run_id: str, after_seq: int = 0) -> list[ReviewRow]:
         """Every review of the run that an event after `after_seq` made or took back, in the order of these events."""

@@ -12,6 +12,12 @@ def test_the_examples_of_the_page_on_statistics():
     assert found.attempted > 15
 
 
+def test_the_examples_of_the_page_on_reviewing():
+    found = doctest.testfile(str(ROOT / "docs" / "reviewing.md"), module_relative=False, encoding="utf-8")
+    assert found.failed == 0
+    assert found.attempted == 5
+
+
 def test_the_interval_is_a_function_whoever_imported_its_module_before():
     analysis = importlib.import_module("rollgrid.analysis")
     importlib.import_module("rollgrid.analysis.wilson")

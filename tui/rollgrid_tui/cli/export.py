@@ -1,14 +1,26 @@
 """`rollgrid export`: training data and reports out of a run or a baseline file."""
 
+import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rollgrid_tui.cli.common import CommandError, Settings, common_options, emit, emit_json, json_option
+from rollgrid_tui.cli.common import (
+    CommandError,
+    Settings,
+    common_options,
+    emit,
+    emit_json,
+    json_option,
+    open_reader,
+    wait,
+)
 
 if TYPE_CHECKING:
     from rollgrid.environments import EnvironmentRunResult
+    from rollgrid_tui.cli.reviews_file import Reviewed
 
 
 @click.group("export", epilog="Example: rollgrid export sft last train.jsonl")
@@ -83,6 +95,51 @@ def html_command(settings: Settings, run: str, file: Path, baseline: Path | None
     compared = None if baseline is None else diff_results(result, load_file(baseline)).statistics()
     write_file(file, html_page(result.statistics(), compared, None, result.errors()).encode())
     emit(f"Wrote {file}")
+
+
+@export_command.command("reviews", epilog="Example: rollgrid export reviews last reviews.csv")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option("--csv", "as_csv", is_flag=True, help="One row a review; what a FILE gets that is not called .json.")
+@click.option("--history", is_flag=True, help="Also reviews that were replaced or taken back.")
+@json_option
+@common_options()
+@click.pass_obj
+def reviews_command(
+    settings: Settings, run: str, file: Path | None, as_csv: bool, history: bool, as_json: bool
+) -> None:
+    """Write who said what of which attempt of RUN, beside its score, to FILE or to stdout.
+
+    As CSV, or as one JSON object that has the agreement of people and scorer too.
+    """
+    from rollgrid.text import clean_block
+    from rollgrid_tui.cli.gate import write_file
+    from rollgrid_tui.cli.reviews_file import reviews_csv
+
+    if as_csv and as_json:
+        raise CommandError("--csv and --json are two formats", "Choose one.")
+    known = wait(_reviewed(settings, run))
+    rows = known.facts(history=history)
+    if as_json or (not as_csv and file is not None and file.suffix == ".json"):
+        facts = {"run_id": known.row.run_id, "env": known.row.env_name, "scoring": known.scoring}
+        text = json.dumps(facts | {"agreement": known.agreement().to_dict(), "reviews": rows}, allow_nan=False)
+        data = text.encode("ascii") + b"\n"
+    else:
+        data = reviews_csv(rows)
+    if file is None:
+        text = data.decode()
+        # A program gets what people wrote as they wrote it; a terminal gets nothing that acts on it.
+        click.echo(clean_block(text) if sys.stdout.isatty() else text, nl=False)
+        return
+    write_file(file, data)
+    emit(f"Wrote {len(rows)} reviews to {file}")
+
+
+async def _reviewed(settings: Settings, run: str) -> "Reviewed":
+    from rollgrid_tui.cli.reviews_file import reviewed_run
+
+    async with open_reader(settings.log_path()) as reader:
+        return await reviewed_run(reader, run)
 
 
 def _load(settings: Settings, run: str) -> "EnvironmentRunResult":

@@ -13,6 +13,9 @@ from rollgrid_tui.cli.common import emit, emit_json, one_line, rate
 from rollgrid_tui.cli.streams import prints_on_stderr, unless_gone
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rollgrid.analysis.audit import Copies
     from rollgrid.runner.request import RunRequest
     from rollgrid.runner.session import RunProgress, SessionOutcome
 
@@ -21,6 +24,7 @@ PROGRESS_SECONDS = 1.0
 
 def run_headless(request: "RunRequest", *, as_json: bool, baseline: Path | None = None) -> int:
     """Carry the request out here; returns the exit code. With `as_json` the last line of stdout is one object."""
+    from rollgrid.analysis.audit import copies_in_result
     from rollgrid.runner.execute import execute
 
     progress = ProgressLine()
@@ -35,18 +39,24 @@ def run_headless(request: "RunRequest", *, as_json: bool, baseline: Path | None 
             )
         )
     progress.close()
+    copies = copies_in_result(outcome.result)
     with unless_gone(1):
-        _print_result(outcome, as_json=as_json, baseline=baseline)
+        _print_result(outcome, as_json=as_json, baseline=baseline, copies=copies)
         sys.stdout.flush()
+    with unless_gone(2):
+        for one in copies:
+            click.echo(f"rollgrid: warning: {one_line(one.line())}", err=True)
     if outcome.exit_code != 0:
         with unless_gone(2):
             click.echo(f"rollgrid: {why_not_done(outcome)}", err=True)
     return outcome.exit_code
 
 
-def _print_result(outcome: "SessionOutcome", *, as_json: bool, baseline: Path | None) -> None:
+def _print_result(
+    outcome: "SessionOutcome", *, as_json: bool, baseline: Path | None, copies: "Sequence[Copies]"
+) -> None:
     emit(SIMULATED_NOTE + str(outcome.result) if is_simulated(outcome.result) else str(outcome.result))
-    facts = outcome_facts(outcome)
+    facts = outcome_facts(outcome) | {"identical_outputs": [one._asdict() for one in copies]}
     if baseline is not None:
         compared = diff_results(outcome.result, load_file(baseline))
         told = compared.statistics()

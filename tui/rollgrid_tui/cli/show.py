@@ -90,7 +90,9 @@ async def _show(
     scoring: str | None,
     as_json: bool,
 ) -> None:
+    from rollgrid.analysis.audit import copies_in_log
     from rollgrid.store.logged import LoggedRun
+    from rollgrid_tui.cli.audit import copies_text
 
     async with open_reader(settings.log_path()) as reader:
         row = await find_run(reader, run)
@@ -110,8 +112,9 @@ async def _show(
                 facts, text = _run(row, tasks, await asyncio.to_thread(LoggedRun(reader.path, row.run_id).overview))
             else:
                 facts, text = _run(row, tasks, overview(attempts))
-            facts |= seen.facts()
-            text = "\n".join([text, *seen.tail()])
+            copies = await copies_in_log(reader, row.run_id, [one.id for one in tasks])
+            facts |= seen.facts() | {"identical_outputs": [one._asdict() for one in copies]}
+            text = "\n".join([text, *seen.tail(), *(["", *copies_text(copies)] if copies else [])])
         else:
             mine = sorted((a for a in attempts if a.task == index), key=lambda a: (a.attempt, a.take))
             if attempt is None:

@@ -42,7 +42,9 @@ def csv_bytes(result: "EnvironmentRunResult") -> bytes:
         for number, attempt in enumerate(one.read_attempts(), start=1):
             facts = {"env": result.env_name, "task": one.task.id, **_facts(attempt, number)}
             facts |= {key: result.about.get(key) for key in ("model", "model_kind")}
-            writer.writerow([_cell(facts[name]) for name in COLUMNS] + [_cell(metadata.get(key)) for key in keys])
+            writer.writerow(
+                [plain_cell(facts[name]) for name in COLUMNS] + [plain_cell(metadata.get(key)) for key in keys]
+            )
     return out.getvalue().encode("utf-8", "backslashreplace")
 
 
@@ -65,7 +67,8 @@ def _facts(attempt: "AttemptResult", number: int) -> dict[str, Any]:
     }
 
 
-def _cell(value: Any) -> Any:
+def plain_cell(value: Any) -> Any:
+    """A value as a cell that no spreadsheet takes for a formula."""
     if value is None or isinstance(value, int | float):
         return value
     text = str(value)
