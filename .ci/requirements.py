@@ -25,7 +25,8 @@ def requirements(profile: str, pyproject: Path) -> list[str]:
     project, groups = table["project"], table["dependency-groups"]
     lines = [*project["dependencies"], *project["optional-dependencies"]["local"]]
     if profile == "adapters":
-        return [*lines, *(line if line in [*group("test", groups)] else pinned(line) for line in group("compat", groups))]
+        tests = [*group("test", groups)]
+        return [*lines, *tests, *(pinned(line) for line in group("compat", groups) if line not in tests)]
     if profile != "demo":
         lines += group(profile if profile in ("dev", "compat") else "test", groups)
     return [pinned(line) for line in lines] if profile == "lowest" else lines
