@@ -13,6 +13,7 @@ from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.baselines import BaselinesScreen
 from rollgrid_tui.screens.contrast import ContrastScreen
 from rollgrid_tui.screens.diff import DiffScreen
+from rollgrid_tui.screens.history import HistoryScreen
 from rollgrid_tui.screens.mismatch import MismatchScreen
 from rollgrid_tui.screens.review import ReviewScreen
 from rollgrid_tui.screens.run import RunScreen
@@ -37,6 +38,7 @@ HOMES = {
     "alerts": AlertsScreen,
     "review": ReviewScreen,
     "list": Table,
+    "history": HistoryScreen,
 }
 
 EATEN = {"ctrl+b", "ctrl+s", "ctrl+a", "ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m", "ctrl+left_square_bracket"}

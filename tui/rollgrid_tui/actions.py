@@ -13,6 +13,7 @@ __all__ = ["ACTIONS", "BY_ID", "SCOPES", "Action", "in_scope"]
 
 SCOPES: Mapping[str, str] = {
     "runs": "Runs",
+    "history": "History",
     "run": "Run",
     "grid": "Grid",
     "attempt": "Attempt",
@@ -38,6 +39,26 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "runs.open", "open", ("enter", "l", "right"), "open", "Open this run", hint="open", command="rollgrid watch RUN"
     ),
+    Action(
+        "runs.history",
+        "history",
+        ("H",),
+        "history",
+        "The environment of this run over all its runs, and where its pass rate changed",
+        hint="history",
+        command="rollgrid history ENV",
+    ),
+    # -- history
+    Action(
+        "history.switch_pane",
+        "switch_pane",
+        ("tab", "shift+tab"),
+        "other pane",
+        "Between the tasks and the runs",
+        hint="runs",
+    ),
+    Action("history.refresh", "refresh", ("R",), "look again", "Read the runs of the log again"),
+    Action("history.back", "back", ("escape", "backspace"), "back", "Back to the tasks, then to the runs", hint="back"),
     # -- run
     Action(
         "run.filter",

@@ -4,8 +4,9 @@ import asyncio
 import os
 import select
 import signal
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from textual import work
 from textual.app import App
@@ -35,6 +36,9 @@ from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.plain_scrollbar import use_plain_scroll_bars
 from rollgrid_tui.widgets.words import one_line
 
+if TYPE_CHECKING:
+    from rollgrid.analysis.history import History
+
 
 class Baseline(NamedTuple):
     """What the grid shows the differences to."""
@@ -42,6 +46,16 @@ class Baseline(NamedTuple):
     path: Path
     file: BaselineFile
     counts: dict[str, tuple[int, int]]
+
+
+LoadHistory = Callable[[Path, str], Awaitable["History"]]
+
+
+async def load_history(path: Path, env_name: str) -> "History":
+    """The runs of an environment out of the log. What it takes is imported when it is first asked for."""
+    from rollgrid.analysis.past_runs import aread_history
+
+    return await aread_history(path, env_name)
 
 
 MISMATCHES = {
@@ -86,6 +100,7 @@ class Dashboard(SparingApp, inherit_bindings=False):
         """Where baseline files are looked for."""
         self.load_run = load_run
         """Reads a run of the log as a result, for comparing; blocks."""
+        self.load_history: LoadHistory = load_history
         self.failure: Exception | None = None
         """What ended the application, when that was a fault of its own."""
         self.control: RunControl | None = None
@@ -167,10 +182,18 @@ class Dashboard(SparingApp, inherit_bindings=False):
             self._baseline = None
         self.push_screen(RunScreen(run_id, view))
 
+    def open_history(self, env_name: str) -> None:
+        """The environment of this name over its runs."""
+        from rollgrid_tui.screens.history import HistoryScreen
+
+        self.push_screen(HistoryScreen(env_name))
+
     def open_runs(self) -> None:
-        """Back to the list of runs, which is always below."""
+        """Back to the list of runs, which is always below, or to the history that a run was opened from."""
         while len(self.screen_stack) > 2:
             self.pop_screen()
+            if isinstance(self.screen, FeedScreen) and "history" in self.screen.SCOPES:
+                return
 
     def open_attempt(self, task: int, attempt: int, take: int | None = None) -> None:
         view: RunView | None = self.feed.run

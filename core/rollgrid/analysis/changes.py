@@ -2,9 +2,11 @@
 
 A change point is where the best split of the runs into earlier and later ones is better than chance explains. Looking
 for the best split is looking many times, so the p-value is that of the *maximum* over all splits; what is found is
-split further in the same way (binary segmentation: A. J. Scott and M. Knott, Biometrics 30, 1974).
+split further in the same way (binary segmentation: A. J. Scott and M. Knott, Biometrics 30, 1974). Over all tasks also
+a stretch of runs in the middle is looked for.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -18,13 +20,23 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Counts", "Split", "best_split", "likely_places", "overall_changes", "overall_split", "task_changes"]
+__all__ = [
+    "Counts",
+    "Segment",
+    "Split",
+    "best_split",
+    "likely_places",
+    "overall_changes",
+    "overall_segment",
+    "task_changes",
+]
 
 Counts = Sequence[tuple[int, int]]
 """Passed and scored in each run, in order of time."""
 
 _TIE = 1e-9
-_DRAWS = 20_000
+_DRAWS = 10_000
+_BATCH = 1000
 _SEED = 20_260_101
 
 
@@ -32,6 +44,14 @@ class Split(NamedTuple):
     """The runs from `at` on differ from those before. `p_value` is of the best split, whichever it is."""
 
     at: int
+    p_value: float
+
+
+class Segment(NamedTuple):
+    """The runs from `low` to before `high` differ from the others. `p_value` is of the best one, whichever it is."""
+
+    low: int
+    high: int
     p_value: float
 
 
@@ -130,52 +150,61 @@ def _two_sided(n: int, passed: int, gone: int) -> "Floats":
     return fisher
 
 
-def overall_split(tasks: Sequence[Counts]) -> Split | None:
-    """The split at which the passes of all tasks together moved most; None where there is none to try.
+def overall_segment(tasks: Sequence[Counts]) -> Segment | None:
+    """The runs in a row in which the passes of all tasks together are most unlike those of the other runs.
 
-    Each task is compared with itself, so that it does not matter how hard it is or which runs have it: the statistic is
-    the number of passes before the split less the number that the task's own total makes likely, summed over tasks and
-    divided by its standard deviation (the score statistic of N. Mantel and W. Haenszel, 1959, with the tasks as
-    strata), and the largest over all splits. Its p-value takes the sums at the splits as jointly normal with their
-    exact covariances, a good approximation for a sum over some dozens of attempts, and draws them 20 000 times with one
-    seed, so that the same runs always give the same number. For a single task it is that of `best_split`, exact.
+    A rate that falls and stays low is a segment that lasts to the end; one that falls and is put right lies in the
+    middle, which a search for a single split might miss (circular binary segmentation: A. B. Olshen and others,
+    Biostatistics 5, 2004). Each task is compared with itself, so that it does not matter how hard it is or which runs
+    have it: the statistic is the number of passes in the segment less the number that the task's own total makes
+    likely, summed over tasks and divided by its standard deviation (the score statistic of N. Mantel and W. Haenszel,
+    1959, with the tasks as strata), the largest over all segments. Its p-value takes the sums as jointly normal with
+    their exact covariances, a good approximation for a sum over some dozens of attempts, and draws them 10 000 times
+    with one seed, so that the same runs always give the same number. For a single task it is that of `best_split`,
+    exact. None where there is nothing to try.
 
     Assumes that tasks are independent. It answers for these tasks; it finds what many of them share, also when none of
     them changed by more than chance alone.
     """
     import numpy as np
 
-    if len(tasks) == 1:
-        return best_split(tasks[0])
     runs = max((len(counts) for counts in tasks), default=0)
+    if len(tasks) == 1:
+        split = best_split(tasks[0])
+        return None if split is None else Segment(split.at, runs, split.p_value)
     if runs < 2:
         return None
-    shift: Floats = np.zeros(runs - 1)
-    covariance: Floats = np.zeros((runs - 1, runs - 1))
+    # Of the passes before each run, from none (before the first) to all (after the last).
+    shift: Floats = np.zeros(runs + 1)
+    covariance: Floats = np.zeros((runs + 1, runs + 1))
     for counts in tasks:
         passed = sum(one for one, _ in counts)
         n = sum(scored for _, scored in counts)
         if not 0 < passed < n:
             continue
-        gone = np.cumsum([scored for _, scored in counts][:-1], dtype=np.float64)  # pyright: ignore[reportUnknownMemberType]
-        shift += np.cumsum([one for one, _ in counts][:-1]) - gone * passed / n  # pyright: ignore[reportUnknownMemberType]
-        first = np.minimum(gone[:, None], gone[None, :])
-        last = np.maximum(gone[:, None], gone[None, :])
+        gone = np.array([0, *itertools.accumulate(scored for _, scored in counts)], dtype=np.float64)
+        shift += np.array([0, *itertools.accumulate(one for one, _ in counts)]) - gone * passed / n
+        first, last = np.minimum(gone[:, None], gone[None, :]), np.maximum(gone[:, None], gone[None, :])
         covariance += first * (n - last) * passed * (n - passed) / (n * n * (n - 1))
-    spread = np.sqrt(np.diag(covariance))
+    low, high = np.triu_indices(runs + 1, 1)
+    spread = np.sqrt(covariance[low, low] + covariance[high, high] - 2 * covariance[low, high])
     possible = spread > 1e-9
+    # What is left when the segment starts with the first run is one that ends with the last.
+    possible &= low > 0
     if not possible.any():
         return None
-    shift, spread = shift[possible], spread[possible]
-    places = np.flatnonzero(possible)
-    heights = np.abs(shift) / spread
+    low, high, spread = low[possible], high[possible], spread[possible]
+    heights = np.abs(shift[high] - shift[low]) / spread
     best = int(heights.argmax())
-    correlation = covariance[np.ix_(possible, possible)] / spread[:, None] / spread[None, :]
-    values, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.clip(values, 0.0, None))
-    draws = np.random.default_rng(_SEED).standard_normal((_DRAWS, len(spread))) @ root.T
-    beaten = int((np.abs(draws).max(axis=1) >= heights[best] - _TIE).sum())
-    return Split(int(places[best]) + 1, (1 + beaten) / (1 + _DRAWS))
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors * np.sqrt(np.clip(values, 0.0, None))).T
+    random = np.random.default_rng(_SEED)
+    beaten = 0
+    for _ in range(_DRAWS // _BATCH):
+        draws = random.standard_normal((_BATCH, runs + 1)) @ root
+        drawn = np.abs(draws[:, high] - draws[:, low]) / spread
+        beaten += int((drawn.max(axis=1) >= heights[best] - _TIE).sum())
+    return Segment(int(low[best]), int(high[best]), (1 + beaten) / (1 + _DRAWS))
 
 
 def task_changes(tasks: Sequence[Counts], level: float = 0.05) -> list[list[Split]]:
@@ -203,19 +232,20 @@ def task_changes(tasks: Sequence[Counts], level: float = 0.05) -> list[list[Spli
 def overall_changes(tasks: Sequence[Counts], level: float = 0.05) -> list[Split]:
     """The change points of all tasks together, in order of time.
 
-    A part is only split when its parent was, at half of its parent's level, so that the chance of any finding is at
-    most `level` when nothing changed.
+    The parts that a segment leaves are looked at again when it was found, with the level of the whole shared out among
+    them, so that the chance of any finding is at most `level` when nothing changed.
     """
     found: list[Split] = []
     runs = max((len(counts) for counts in tasks), default=0)
     open_parts = [(0, runs, level)]
     while open_parts:
         low, high, allowed = open_parts.pop()
-        split = overall_split([counts[low:high] for counts in tasks])
-        if split is not None and split.p_value <= allowed:
-            at = low + split.at
-            found.append(Split(at, split.p_value))
-            open_parts += [(low, at, allowed / 2), (at, high, allowed / 2)]
+        segment = overall_segment([counts[low:high] for counts in tasks])
+        if segment is None or segment.p_value > allowed:
+            continue
+        edges = [low, low + segment.low, *([low + segment.high] if low + segment.high < high else []), high]
+        found += [Split(at, segment.p_value) for at in edges[1:-1]]
+        open_parts += [(*part, allowed / (len(edges) - 1)) for part in itertools.pairwise(edges)]
     return sorted(found)
 
 

@@ -11,7 +11,17 @@ from rollgrid.analysis.wilson import Interval
 from rollgrid.environments.report_text import UNICODE, for_stdout, stdout_glyphs
 from rollgrid.text import clean_line
 
-__all__ = ["ASCII_MARKS", "BRAILLE_MARKS", "LEGEND", "Marks", "change_text", "history_text", "spark", "task_text"]
+__all__ = [
+    "ASCII_MARKS",
+    "BRAILLE_MARKS",
+    "LEGEND",
+    "Marks",
+    "change_text",
+    "history_text",
+    "spark",
+    "task_text",
+    "when",
+]
 
 
 class Marks(NamedTuple):

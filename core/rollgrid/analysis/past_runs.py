@@ -1,12 +1,24 @@
-"""From the log's rows to the runs of a history. Pure."""
+"""The runs of an environment out of the log, as a history takes them."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from rollgrid.analysis.comparison import Count
-from rollgrid.analysis.history import PastRun
-from rollgrid.store.past import PastRow
+from rollgrid.analysis.history import History, PastRun, history
+from rollgrid.store.past import PastRow, env_name_of, read_past
 
-__all__ = ["past_runs"]
+__all__ = ["RUNS", "aread_history", "past_runs"]
+
+RUNS = 40
+"""As many of the newest runs are looked at, where nothing else is said."""
+
+
+async def aread_history(
+    path: Path, env: str, *, limit: int = RUNS, rescored: bool = False, confidence: float = 0.95
+) -> History:
+    """The history of the environment that `env` names, its name or its file. `RollgridError` when there is none."""
+    name = await env_name_of(path, env)
+    return history(name, past_runs(await read_past(path, name, limit=limit, rescored=rescored)), confidence)
 
 
 def past_runs(rows: Iterable[PastRow]) -> list[PastRun]:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from scipy.stats import fisher_exact
 
-from rollgrid.analysis.changes import best_split, likely_places, overall_changes, overall_split, task_changes
+from rollgrid.analysis.changes import best_split, likely_places, overall_changes, overall_segment, task_changes
 
 RUNS = [(8, 8)] * 5
 WORSE = [(3, 8)] * 5
@@ -109,10 +109,15 @@ def test_tasks_of_different_difficulty_that_come_and_go_are_no_change():
 
 def test_the_same_runs_give_the_same_number():
     rows = [RUNS + WORSE, [(5, 8)] * 10]
-    assert overall_split(rows) == overall_split(rows)
-    assert overall_split([RUNS + WORSE]) == best_split(RUNS + WORSE)
-    assert overall_split([]) is None
-    assert overall_split([[(8, 8)] * 4, [(0, 8)] * 4]) is None
+    assert overall_segment(rows) == overall_segment(rows)
+    assert overall_segment([RUNS + WORSE]) == (5, 10, best_split(RUNS + WORSE).p_value)
+    assert overall_segment([]) is None
+    assert overall_segment([[(8, 8)] * 4, [(0, 8)] * 4]) is None
+
+
+def test_a_loss_that_was_put_right_is_found_as_such():
+    rows = [[(6, 8)] * 6 + [(3, 8)] * 2 + [(6, 8)] * 6 for _ in range(4)]
+    assert [split.at for split in overall_changes(rows)] == [6, 8]
 
 
 def test_the_place_of_a_large_change_is_known_and_that_of_a_small_one_is_not():

@@ -12,6 +12,7 @@ from rollgrid_tui.dashboard import Dashboard
 from rollgrid_tui.keymap import Keymap
 from support.dash import make_feed, settle
 from support.fake_log import NOW, FakeLog, attempt_row, run_row, task_row, transcript
+from support.past import drift
 from support.results import attempt, result, run_output, task_result
 
 BASELINE = ((3, 11), "8.2.8")
@@ -115,6 +116,9 @@ SCREENS = {
     "run_simulated": (live_log(model_kind="simulated", model="simulated/steady"), "r4k9tz", (80, 24), (), {}),
     "attempt_100x40": (live_log(), "r4k9tz", (100, 40), ("n", "enter"), {}),
     "runs_120x24": (runs_log(), None, (120, 24), ("j",), {}),
+    "history_80x24": (runs_log(), None, (80, 24), ("H", "settle", "j"), {}),
+    "history_80x24_ascii_runs": (runs_log(), None, (80, 24), ("H", "settle", "j", "tab"), {"ascii": True}),
+    "history_200x50": (runs_log(), None, (200, 50), ("H", "settle"), {"theme_name": "light"}),
     "runs_empty_80x24": (FakeLog(), None, (80, 24), (), {}),
     "help_80x24": (live_log(), "r4k9tz", (80, 24), ("question_mark",), {}),
     "palette_80x24": (live_log(), "r4k9tz", (80, 24), ("colon",), {}),
@@ -136,6 +140,10 @@ def save_baselines(folder) -> None:
     result(*tasks, env_fingerprint="v1:bb", fingerprint_parts={"prompt": "p"}, **facts).save(folder / "old-prompt.json")
 
 
+async def load_drift(path, env_name):
+    return drift(env_name)
+
+
 @pytest.mark.parametrize("name", SCREENS)
 def test_the_screen_looks_as_it_did(snap_compare, name, monkeypatch, tmp_path):
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -154,6 +162,9 @@ def test_the_screen_looks_as_it_did(snap_compare, name, monkeypatch, tmp_path):
     feed = make_feed(log)
     feed.shown_path = "~/project/.rollgrid/log.db"
     app = Dashboard(feed, keymap=Keymap(), run_id=run_id, project=tmp_path, **options)
+    app.load_history = load_drift
+    # Days begin elsewhere at other times.
+    monkeypatch.setattr("rollgrid_tui.state.history_view.when", lambda at: "11-14 12:00")
     # The folder of a test has another name each time.
     monkeypatch.setattr("rollgrid_tui.screens.baselines.shown_folder", lambda path: "~/project")
     assert snap_compare(app, terminal_size=size, run_before=drive)

@@ -7,8 +7,6 @@ import click
 from rollgrid_tui.cli.common import CommandError, Settings, common_options, emit, emit_json, json_option, wait
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rollgrid.analysis.history import History, TaskHistory
 
 RUNS = 40
@@ -48,8 +46,12 @@ def history_command(
     are shown and not compared.
     """
     from rollgrid.analysis.history_text import history_text, task_text
+    from rollgrid.analysis.past_runs import aread_history
 
-    told = wait(read_history(settings.log_path(), env, limit=limit, rescored=rescored, confidence=confidence))
+    path = settings.log_path()
+    if not path.exists():
+        raise CommandError(f"there is no log at {path}", "Start a run (rollgrid run ENV), or name a log with --log.")
+    told = wait(aread_history(path, env, limit=limit, rescored=rescored, confidence=confidence))
     chosen = None if task is None else _task(told, task)
     if as_json:
         facts = told.to_dict()
@@ -59,20 +61,6 @@ def history_command(
         return
     ascii = settings.use_ascii if ascii_only is None else ascii_only
     emit(history_text(told, ascii) if chosen is None else task_text(told, chosen, ascii))
-
-
-async def read_history(
-    path: "Path", env: str, *, limit: int = RUNS, rescored: bool = False, confidence: float = 0.95
-) -> "History":
-    """The history of the environment that `env` names. Raises `RollgridError` when there is none."""
-    from rollgrid.analysis.history import history
-    from rollgrid.analysis.past_runs import past_runs
-    from rollgrid.store.past import env_name_of, read_past
-
-    if not path.exists():
-        raise CommandError(f"there is no log at {path}", "Start a run (rollgrid run ENV), or name a log with --log.")
-    name = await env_name_of(path, env)
-    return history(name, past_runs(await read_past(path, name, limit=limit, rescored=rescored)), confidence)
 
 
 def _task(told: "History", task: str) -> "TaskHistory":

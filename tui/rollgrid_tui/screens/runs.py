@@ -60,6 +60,9 @@ class RunsScreen(FeedScreen):
     def on_runs_list_opened(self, message: RunsList.Opened) -> None:
         self.dashboard.open_run(message.run_id)
 
+    def on_runs_list_history_wanted(self, message: RunsList.HistoryWanted) -> None:
+        self.dashboard.open_history(message.env_name)
+
     def _tick(self) -> None:
         if self.is_current and self.dashboard.feed.runs.tick():
             self.sync()

@@ -49,6 +49,10 @@ class RunsList(ScrollView, can_focus=True):
     class Opened(Message):
         run_id: str
 
+    @dataclass
+    class HistoryWanted(Message):
+        env_name: str
+
     DEFAULT_CSS = """
     RunsList {
         overflow-x: hidden;
@@ -133,6 +137,10 @@ class RunsList(ScrollView, can_focus=True):
 
     def action_edge(self, side: int) -> None:
         self._go(0 if side < 0 else len(self.view.lines))
+
+    def action_history(self) -> None:
+        if self.view.lines:
+            self.post_message(self.HistoryWanted(self.view.lines[self.place].run.env_name))
 
     def action_open(self) -> None:
         if self.view.lines:
