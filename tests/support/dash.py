@@ -71,7 +71,8 @@ async def settle(pilot: Pilot[None]) -> None:
     for _ in range(500):
         await pilot.pause(0.01)
         loading = any(
-            worker.group in {"pane", "attempt", "baselines", "diff", "review", "history"} and not worker.is_finished
+            worker.group in {"pane", "attempt", "baselines", "diff", "review", "session", "history"}
+            and not worker.is_finished
             for worker in app.workers
         )
         if app.feed.polls > asked + 1 and not loading:

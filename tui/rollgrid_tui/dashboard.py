@@ -32,6 +32,7 @@ from rollgrid_tui.screens.review import ReviewScreen
 from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.screens.run_control import RunControl
 from rollgrid_tui.screens.runs import RunsScreen
+from rollgrid_tui.sessions import start_session
 from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.plain_scrollbar import use_plain_scroll_bars
 from rollgrid_tui.widgets.words import one_line
@@ -98,6 +99,8 @@ class Dashboard(SparingApp, inherit_bindings=False):
         self._wanted_baseline = baseline
         self.project = project or Path.cwd()
         """Where baseline files are looked for."""
+        self.start_session = start_session
+        """Starts a runner for a run that none works on; blocks."""
         self.load_run = load_run
         """Reads a run of the log as a result, for comparing; blocks."""
         self.load_history: LoadHistory = load_history

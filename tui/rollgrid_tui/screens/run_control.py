@@ -1,8 +1,10 @@
 """What one can ask of a run's runner, and what it answers."""
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from textual import work
@@ -29,7 +31,8 @@ class RunControl:
         self._view = view
         self._feed = feed
         self._keymap = keymap
-        self._asked_at: float | None = None
+        self._asked: tuple[str, float] | None = None
+        """What wants to be pressed once more, and when it was pressed first."""
         self._told: set[int] | None = None
         self._wished: tuple[int, int] | None = None
         """The concurrency that was there, and the one that was asked for since."""
@@ -39,14 +42,26 @@ class RunControl:
         run = self._view.run
         return "resume" if run is not None and run.state == "paused" else "pause"
 
-    def is_meant(self, now: float, status: StatusBar, key: str) -> bool:
-        """Whether this is the second press of a key that wants to be sure; says so at the first."""
-        if self._asked_at is not None and now - self._asked_at <= ASK_SECONDS:
-            self._asked_at = None
+    def is_meant(self, now: float, status: StatusBar, action: str, does: str) -> bool:
+        """Whether this is the second press of a key that wants to be sure; says what it `does` at the first."""
+        if self._asked is not None and self._asked[0] == action and now - self._asked[1] <= ASK_SECONDS:
+            self._asked = None
             return True
-        self._asked_at = now
-        status.say(f"{key} again cancels the run; what ended is kept", seconds=ASK_SECONDS)
+        self._asked = (action, now)
+        status.say(f"{self._keymap.first(action)} again {does}", seconds=ASK_SECONDS)
         return False
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether a further session of the run can be started: no runner works on it."""
+        run = self._view.run
+        return run is not None and run.effective_state not in IN_PROGRESS
+
+    @property
+    def lacks_attempts(self) -> bool:
+        """Whether a further session would have something to run."""
+        run = self._view.run
+        return run is not None and (run.n_scored < run.n_planned or run.effective_state in {"dead", "interrupted"})
 
     def concurrency(self, step: int) -> int:
         """A quarter more, or a fifth less, than runs at once now or was asked for a moment ago; never the same."""
@@ -64,10 +79,16 @@ class RunControl:
         if run.effective_state in IN_PROGRESS:
             return None
         if run.effective_state in {"dead", "interrupted"}:
-            return f"no runner works on this run; rollgrid resume {one_line(run.run_id)} goes on with it"
+            return f"no runner works on this run; {self._go_on()} goes on with it"
         if run.n_scored < run.n_planned:
-            return f"the run is {run.effective_state}; rollgrid resume {one_line(run.run_id)} runs what has no score"
-        return f"the run is {run.effective_state}: there is nothing to control"
+            return f"the run is {run.effective_state}; {self._go_on()} runs what has no score"
+        return f"the run is {run.effective_state}: there is nothing to control; {self._more()} runs further attempts"
+
+    def _go_on(self) -> str:
+        return self._keymap.first("control.pause_or_resume") or "rollgrid resume"
+
+    def _more(self) -> str:
+        return self._keymap.first("control.more") or "rollgrid more"
 
     async def post(self, command: str, args: dict[str, Any], status: StatusBar, words: str) -> None:
         try:
@@ -130,12 +151,56 @@ class ControlScreen(FeedScreen):
 
     def action_pause_or_resume(self) -> None:
         command = self.control.pause_or_resume()
-        self.ask(command, {}, command)
+        if self.control.can_go_on and self.control.lacks_attempts:
+            if self._is_meant("control.pause_or_resume", "starts a runner for the attempts without a score"):
+                self._start("the rest of the run")
+        else:
+            self.ask(command, {}, command)
 
     def action_cancel(self) -> None:
-        key = self.dashboard.keymap.first("control.cancel")
-        if self.control.refusal() or self.control.is_meant(self.dashboard.feed.clock(), self.status, key):
+        if self.control.refusal() or self._is_meant("control.cancel", "cancels the run; what ended is kept"):
             self.ask("cancel", {}, "cancel the run")
+
+    def action_more(self, *, everywhere: bool = False) -> None:
+        here, view = self.attempt_here(), self.dashboard.feed.run
+        if view is None or (here is None and not everywhere):
+            self.status.say("go to a task first: further attempts are asked for a task at a time", "$muted")
+            return
+        action = "control.more_of_all" if everywhere else "control.more"
+        tasks = None if here is None or everywhere else [here[0]]
+        whose = "every task" if tasks is None else one_line(view.task(tasks[0]).id, 40)
+        if self.control.can_go_on:
+            if self._is_meant(action, f"starts a runner for one more attempt of {whose}"):
+                self._start(f"one more attempt of {whose}", 1, [view.task(task).id for task in tasks or ()])
+        elif not everywhere or self._is_meant(action, f"asks for {view.n_tasks} attempts, one more of {whose}"):
+            args: dict[str, Any] = {"n": 1} if tasks is None else {"n": 1, "tasks": tasks}
+            self.ask("more", args, f"make one more attempt of {whose}")
+
+    def action_more_of_all(self) -> None:
+        self.action_more(everywhere=True)
+
+    def _is_meant(self, action: str, does: str) -> bool:
+        return self.control.is_meant(self.dashboard.feed.clock(), self.status, action, does)
+
+    @work(exclusive=True, group="session")
+    async def _start(self, words: str, more: int | None = None, tasks: Sequence[str] = ()) -> None:
+        """A runner takes a while to import the environment, so it is waited for in a thread."""
+        feed = self.dashboard.feed
+        run_id = feed.run_id
+        if run_id is None:
+            return
+        self.status.say(f"starting a runner for {words} ...", "$muted", 60)
+        try:
+            await asyncio.to_thread(
+                partial(self.dashboard.start_session, feed.path, run_id, feed.author, more=more, tasks=tasks)
+            )
+        except (RollgridError, OSError) as error:
+            said, style = one_line(str(error), 300), "$bad"
+        else:
+            said, style = f"a runner works on {words}", "$muted"
+        screen = self.dashboard.screen
+        if isinstance(screen, ControlScreen) and screen.is_there:
+            screen.status.say(said, style, 12 if style == "$bad" else 6)
 
     def action_concurrency(self, step: int) -> None:
         if self.control.refusal() or step == 0:
