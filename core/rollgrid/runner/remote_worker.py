@@ -55,6 +55,12 @@ class Worker:
         fault, hint = await self._begin(pickle.loads(setup))
         return pickle.dumps(wire.Ready(socket.gethostname(), os.getpid(), fault, hint))
 
+    def take_on(self, plan: RunPlan) -> None:
+        """Be ready for attempts of this plan, whose slots are not looked at."""
+        self._plan = plan
+        self._carrier = LocalCarrier(Base(plan, self._sink, Lanes(LaneListener()), self._late))
+        self._ticker = asyncio.create_task(self._tick())
+
     async def tell(self, number: int, data: bytes) -> None:
         """Take in a list of orders. The same number a second time is the same list."""
         if number <= self._told:
@@ -99,18 +105,18 @@ class Worker:
             return fault, "what it reads must be in the folder that is shipped, or be the same on every machine"
         await self._resources.enter_async_context(closing_resources())
         by_id = {task.id: task for task in prepared.tasks}
-        self._plan = RunPlan(
-            run_id=setup.run_id,
-            tasks=tuple(by_id[task_id] for task_id in setup.task_ids),
-            k=1,
-            scorer=prepared.env.scorer,
-            make_agent=prepared.make_agent,
-            timeout_seconds=prepared.env.timeout_seconds,
-            slots=(),
-            prices=_prices(setup, prepared.model),
+        self.take_on(
+            RunPlan(
+                run_id=setup.run_id,
+                tasks=tuple(by_id[task_id] for task_id in setup.task_ids),
+                k=1,
+                scorer=prepared.env.scorer,
+                make_agent=prepared.make_agent,
+                timeout_seconds=prepared.env.timeout_seconds,
+                slots=(),
+                prices=_prices(setup, prepared.model),
+            )
         )
-        self._carrier = LocalCarrier(Base(self._plan, self._sink, Lanes(LaneListener()), self._late))
-        self._ticker = asyncio.create_task(self._tick())
         return None, None
 
     def _obey(self, order: wire.Order) -> None:
