@@ -8,7 +8,7 @@ PYTEST := -m pytest -q -n $(JOBS)
 MINUTES ?= 10
 SEED ?=
 
-.PHONY: help demo test check lint compat matrix bench soak clean
+.PHONY: help demo test check lint compat matrix bench bench-peers soak clean
 
 help:
 	@echo "make demo    install what is missing and watch the sample environment on a real model (HEADLESS=1: as text)"
@@ -16,6 +16,7 @@ help:
 	@echo "make compat  the tests that need pydantic-ai, openai-agents and agno, which make test leaves out"
 	@echo "make check   format, lint, types, imports, and the suite on every interpreter and on the lowest versions"
 	@echo "make bench   what an attempt costs, as ratios to a bare loop; how often the stated intervals hold the truth"
+	@echo "make bench-peers  the same work with other runners of evaluations, each in an environment below .venv-peers"
 	@echo "make soak    kills, faults and outages at random moments (MINUTES=10; SEED=... repeats one)"
 	@echo "make clean   remove the environments and caches"
 
@@ -55,6 +56,10 @@ bench:
 	@$(BIN)/python tests/bench/cpu_per_attempt.py
 	@$(BIN)/python tests/bench/simulation/coverage.py
 	@$(BIN)/python tests/bench/simulation/sequential.py
+
+bench-peers:
+	@.ci/venv .venv test
+	@$(BIN)/python tests/bench/peers/compare.py
 
 soak:
 	@.ci/venv .venv test
