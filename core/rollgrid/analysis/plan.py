@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rollgrid.analysis.estimators import is_simulated
-from rollgrid.analysis.sequential import Claim, Finding, Question, ZoneQuestion, false_discovery_e
+from rollgrid.analysis.sequential import NO_CLAIMS, Claim, Finding, Question, ZoneQuestion, false_discovery_e
 from rollgrid.analysis.sequential_change import ChangeQuestion
 
 if TYPE_CHECKING:
@@ -161,11 +161,11 @@ class Plan:
 
     @property
     def settled(self) -> tuple[TaskPlan, ...]:
-        return tuple(one for one in self.tasks if one.is_settled and one.finding and one.finding.claim not in _NOTHING)
+        return tuple(one for one in self.tasks if one.is_settled and one.finding and one.finding.claim not in NO_CLAIMS)
 
     @property
     def out_of_reach(self) -> tuple[TaskPlan, ...]:
-        return tuple(one for one in self.tasks if one.is_settled and one.finding and one.finding.claim in _NOTHING)
+        return tuple(one for one in self.tasks if one.is_settled and one.finding and one.finding.claim in NO_CLAIMS)
 
     @property
     def open(self) -> tuple[TaskPlan, ...]:
@@ -200,7 +200,7 @@ class Plan:
         return plan_text(self)
 
 
-_NOTHING = frozenset({Claim.out_of_reach})
+_ZONES = frozenset({Claim.saturated, Claim.learning, Claim.hopeless})
 _CHANGES = frozenset({Claim.better, Claim.worse})
 
 
@@ -250,8 +250,17 @@ def plan_run(
     yield_share = scored / attempts if scored else 1.0
     taken = [[usage for a in one.read_attempts() if (usage := a.usage) is not None] for one in result.task_results]
     usual = _mean_usage([usage for usages in taken for usage in usages], _Usage(None, None))
+    kept = _kept_claims(result) if baseline is None else {}
     plans = [
-        _task(one, questions.get(str(one.task.id)), before, horizon, yield_share, _mean_usage(usages, usual))
+        _task(
+            one,
+            kept.get(str(one.task.id)),
+            questions.get(str(one.task.id)),
+            before,
+            horizon,
+            yield_share,
+            _mean_usage(usages, usual),
+        )
         for one, usages in zip(result.task_results, taken, strict=True)
     ]
     return Plan(
@@ -269,6 +278,7 @@ def plan_run(
 
 def _task(
     one: "TaskResult",
+    kept: Finding | None,
     question: Question | None,
     before: "Mapping[str, tuple[int, int]] | None",
     horizon: int,
@@ -276,8 +286,8 @@ def _task(
     mean: "_Usage",
 ) -> TaskPlan:
     name = str(one.task.id)
-    finding = None if question is None else question.judge(one.n_passed, one.n_scored)
-    told = SETTLED if question is None else need(question, one.n_passed, one.n_scored, horizon)
+    finding = None if question is None else kept or question.judge(one.n_passed, one.n_scored)
+    told = SETTLED if question is None or kept else need(question, one.n_passed, one.n_scored, horizon)
     says = "not in the baseline, or not scored there"
     if question is not None and finding is not None:
         says = "open" if finding.claim is None else question.says(finding.claim)
@@ -295,6 +305,15 @@ def _task(
         expected=mean.of(told.expected / yield_share),
         likely=None if told.likely is None else mean.of(told.likely / yield_share),
     )
+
+
+def _kept_claims(result: "EnvironmentRunResult") -> dict[str, Finding]:
+    """Zones that were settled as the run went on. Attempts that came after take nothing away from such a claim."""
+    found: dict[str, Finding] = {}
+    for name, one in result.about.get("settled", {}).items():
+        if one["claim"] in _ZONES:
+            found[name] = Finding(Claim(one["claim"]), one["evidence"], True)
+    return found
 
 
 class _Usage(NamedTuple):

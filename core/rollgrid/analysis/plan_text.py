@@ -24,10 +24,10 @@ def plan_text(told: Plan) -> str:
     lines.append(", ".join(standing))
     lines += _takes(told)
     compared = told.delta is not None
-    headers = ["task", "passed", "settled", "more", "90 %", "tokens", "cost"]
+    headers = ["task", "passed", *(["baseline"] if compared else []), "settled", "more", "90 %", "tokens", "cost"]
     rows = [_row(one, told) for one in told.tasks]
-    if compared:
-        headers.insert(2, "baseline")
+    if not told.open:
+        headers, rows = headers[:-4], [row[:-4] for row in rows]
     return for_stdout("\n".join([*lines, "", *grid(headers, rows, words=(0, 3 if compared else 2))]))
 
 

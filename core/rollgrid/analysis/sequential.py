@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 __all__ = [
+    "NO_CLAIMS",
     "Alternatives",
     "Claim",
     "Finding",
@@ -47,6 +48,10 @@ class Claim(StrEnum):
     """Not settled with as many attempts as a run may take."""
     unmeasured = "unmeasured"
     """No evidence: the attempts gave no score."""
+
+
+NO_CLAIMS = frozenset({Claim.out_of_reach, Claim.too_close, Claim.unmeasured})
+"""That nothing is claimed, and why not."""
 
 
 class Finding(NamedTuple):

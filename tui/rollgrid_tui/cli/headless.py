@@ -11,6 +11,7 @@ import click
 from rollgrid_tui.cli.baseline import SIMULATED_NOTE, diff_results, is_simulated, load_file
 from rollgrid_tui.cli.common import emit, emit_json, one_line, rate
 from rollgrid_tui.cli.streams import prints_on_stderr, unless_gone
+from rollgrid_tui.cli.until import settled_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,9 @@ def _print_result(
     outcome: "SessionOutcome", *, as_json: bool, baseline: Path | None, copies: "Sequence[Copies]"
 ) -> None:
     emit(SIMULATED_NOTE + str(outcome.result) if is_simulated(outcome.result) else str(outcome.result))
+    settled = outcome.result.about.get("settled")
+    if settled:
+        emit("\n" + "\n".join(settled_lines(settled, len(outcome.result.task_results))))
     facts = outcome_facts(outcome) | {"identical_outputs": [one._asdict() for one in copies]}
     if baseline is not None:
         compared = diff_results(outcome.result, load_file(baseline))
@@ -77,6 +81,7 @@ def outcome_facts(outcome: "SessionOutcome") -> dict[str, Any]:
         "model": outcome.result.about.get("model"),
         "model_kind": outcome.result.about.get("model_kind"),
         "summary": outcome.result.summary(),
+        **({"settled": settled} if (settled := outcome.result.about.get("settled")) else {}),
     }
 
 
@@ -149,8 +154,9 @@ def progress_text(progress: "RunProgress") -> str:
     fault = f"  log: {one_line(progress.log_fault)}" if progress.log_fault else ""
     holding = f"  held back: {one_line(progress.holding)}" if progress.holding else ""
     auto = f" of {progress.concurrency} (auto)" if progress.adaptive else ""
+    settled = "" if progress.n_settled is None else f"{progress.n_settled} of {progress.n_tasks} tasks settled, "
     return (
-        f"{progress.run_id} {progress.state}  {progress.n_ended}/{progress.n_planned} ended, "
+        f"{progress.run_id} {progress.state}  {settled}{progress.n_ended}/{progress.n_planned} ended, "
         f"{progress.n_in_flight}{auto} in flight, passed {rate(progress.n_passed, progress.n_scored)}, "
         f"{minutes}:{seconds:02d}{holding}{fault}"
     )

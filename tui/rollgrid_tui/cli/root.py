@@ -47,6 +47,7 @@ COMMANDS: dict[str, Entry] = {
     "compare": Entry("compare", "Compare several runs as a table, models against tasks.", "Compare"),
     "history": Entry("history", "Show an environment over its runs, and where its pass rate changed.", "Compare"),
     "gate": Entry("gate", "Decide whether a run is good enough, for CI.", "Compare"),
+    "plan": Entry("plan", "Say what is settled, and what it takes to settle the rest.", "Compare"),
     "rescore": Entry("rescore", "Score a run's transcripts anew, without a call to its model.", "Compare"),
     "export": Entry("export", "Write training data from a run.", "Compare"),
     "model": Entry("model", "Install, list and remove the embedded model.", "Set up"),

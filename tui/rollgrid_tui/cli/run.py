@@ -17,6 +17,7 @@ from rollgrid_tui.cli.common import (
 )
 from rollgrid_tui.cli.engine import engine_options, ray_options_of
 from rollgrid_tui.cli.limits import AUTO, concurrency_option, limit_options, limits_of
+from rollgrid_tui.cli.until import max_k_option, sampling_of, until_options
 from rollgrid_tui.cli.watch import baseline_option, open_dashboard
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ k_option = click.option(
 )
 @baseline_option
 @click.option("--seed", help="Seeds for models that sample on this machine; default the run's id.")
+@until_options
 @limit_options
 @engine_options
 @headless_option
@@ -61,6 +63,9 @@ def run_command(
     model: str | None,
     baseline: Path | None,
     seed: str | None,
+    until: str | None,
+    max_k: int | None,
+    delta: float | None,
     max_cost: float | None,
     max_tokens: int | None,
     max_time: float | None,
@@ -71,12 +76,13 @@ def run_command(
     engine: Literal["local", "ray"] | None,
     **ray: Any,
 ) -> int:
-    """Run every task of ENV K times and watch the grid.
+    """Run every task of ENV K times, or until it is decided, and watch the grid.
 
     ENV is path.py, path.py:name or module:name. The run is a process of its own: closing the dashboard leaves it going.
     """
     mode = Mode(headless=headless, detach=detach, as_json=as_json)
     mode.check()
+    sampling = sampling_of(until, max_k, delta, baseline=baseline)
     from rollgrid.runner.machine import author
     from rollgrid.runner.request import RunRequest
     from rollgrid.store.ids import new_run_id
@@ -97,6 +103,7 @@ def run_command(
         where=tuple(pair(text) for text in where),
         model=settings.config.model if model is None else model,
         seed=seed,
+        sampling=sampling,
         engine=engine,
         ray=ray_options_of(engine or "local", **ray),
         storm_action="pause" if mode.watched else "stop",
@@ -112,6 +119,7 @@ def run_command(
 @click.option("--tasks", multiple=True, metavar="ID,...", help="Go on with these tasks only; can be repeated.")
 @click.option("--where", multiple=True, metavar="KEY=VALUE", help="Only tasks with this metadata; can be repeated.")
 @baseline_option
+@max_k_option
 @limit_options
 @engine_options
 @headless_option
@@ -128,6 +136,7 @@ def resume_command(
     tasks: tuple[str, ...],
     where: tuple[str, ...],
     baseline: Path | None,
+    max_k: int | None,
     max_cost: float | None,
     max_tokens: int | None,
     max_time: float | None,
@@ -169,6 +178,7 @@ def resume_command(
         cwd=str(Path.cwd()) if env is not None else None,
         resume=True,
         k=k,
+        max_k=max_k,
         concurrency=concurrency if isinstance(concurrency, int) else None,
         adaptive=None if concurrency is None else concurrency == AUTO,
         limits=limits_of(max_cost, max_tokens, max_time),

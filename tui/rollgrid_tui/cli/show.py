@@ -24,6 +24,7 @@ from rollgrid_tui.cli.control import task_index
 from rollgrid_tui.cli.runs import run_facts
 from rollgrid_tui.cli.scorings import Seen, seen_by
 from rollgrid_tui.cli.transcript import transcript_text
+from rollgrid_tui.cli.until import is_until_decided, settled_evidence, settled_facts, settled_line, settled_word
 
 if TYPE_CHECKING:
     from rollgrid.store.logged import Overview
@@ -134,18 +135,22 @@ def _run(
 
     shown: list[dict[str, Any]] = []
     lines: list[list[str]] = []
+    asked = is_until_decided(row)
+    columns = ("task", "attempts", "passed", "unscored", "tokens", *(("settled",) if asked else ()))
     for task in tasks:
         mine = at_a_glance.get(task.index, Overview())
         figures = _figures(mine.n_scored, mine.n_passed, mine.n_unscored)
-        shown.append({"id": task.id, "metadata": task.metadata, "k": task.k, **figures})
+        shown.append({"id": task.id, "metadata": task.metadata, "k": task.k, **figures, **settled_facts(row, task)})
         cells = mine.marks
         marks = "".join(cells.get(number, ".") for number in range(1, max(task.k, *cells, 0) + 1))
-        lines.append([task.id, marks, rate(mine.n_passed, mine.n_scored), str(mine.n_unscored), str(mine.tokens)])
+        line = [task.id, marks, rate(mine.n_passed, mine.n_scored), str(mine.n_unscored), str(mine.tokens)]
+        lines.append([*line, settled_word(task)] if asked else line)
     text = "\n".join(
         [
             *heading(row),
+            *([settled_line(tasks)] if asked else []),
             "",
-            table(("task", "attempts", "passed", "unscored", "tokens"), lines, right=(2, 3, 4)),
+            table(columns, lines, right=(2, 3, 4)),
             "",
             "P pass  F fail  ~ partly  E error  T timeout  C cancelled  > running  . not started",
         ]
@@ -200,6 +205,7 @@ async def _task(
         "run_id": row.run_id,
         "task": {"id": task.id, "input": prompt, "expected": _json_ready(expected), "metadata": task.metadata},
         **figures,
+        **settled_facts(row, task),
         "attempts": [a._asdict() for a in attempts],
     }
     lines = [
@@ -216,6 +222,7 @@ async def _task(
     text = "\n".join(
         [
             f"run {row.run_id}  task {task.id}  passed {rate(figures['n_passed'], figures['n_scored'])}",
+            *settled_evidence(task),
             *(f"{key}: {value}" for key, value in task.metadata.items()),
             "",
             "input",
