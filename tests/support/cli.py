@@ -115,7 +115,7 @@ class Shell:
         if not self.log.exists():
             return []
         try:
-            return [run_facts(row) for row in asyncio.run(read_runs(self.log, 200))]
+            return [run_facts(row) for row in asyncio.run(read_runs(self.log, 200))[0]]
         except RollgridError:  # a test put something else there
             return []
 

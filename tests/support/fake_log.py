@@ -1,6 +1,6 @@
 """Rows of a log that never was, and a reader over them, for tests of whatever shows a log."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +262,10 @@ class FakeReader:
     async def run(self, run_id: str) -> RunRow | None:
         self._ask("run")
         return next((row for row in self.log.run_rows if row.run_id == run_id), None)
+    async def learning(self, run_ids: Collection[str]) -> dict[str, int]:
+        self._ask("learning")
+        return dict.fromkeys(run_ids, 1)
+
 
     async def tasks(self, run_id: str) -> list[TaskRow]:
         self._ask("tasks")

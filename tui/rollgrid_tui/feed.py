@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -38,6 +38,7 @@ class Reader(Protocol):
     async def tasks(self, run_id: str) -> list[TaskRow]: ...
     async def task_text(self, run_id: str, task: int) -> tuple[str, Any]: ...
     async def attempts(self, run_id: str, after_seq: int = 0) -> list[AttemptRow]: ...
+    async def learning(self, run_ids: Collection[str]) -> dict[str, int]: ...
     async def transcript(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
     async def live(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
     async def commands(self, run_id: str) -> list[CommandRow]: ...
@@ -260,7 +261,8 @@ class Feed:
         ):
             self._runs_old, self._runs_at = False, now
             first = not self.runs.loaded
-            fresh |= self.runs.apply(await reader.runs()) or first
+            rows = await reader.runs()
+            fresh |= self.runs.apply(rows, await reader.learning(self.runs.unmeasured(rows))) or first
         return fresh
 
     async def _read_run(self, reader: Reader, *, rows: bool) -> bool:

@@ -12,7 +12,7 @@ import aiosqlite
 
 from rollgrid.errors import LogError, RunError
 from rollgrid.store import lease
-from rollgrid.store.codec import decode, from_text
+from rollgrid.store.codec import decode, from_text, to_text
 from rollgrid.store.commands import SELECT as SELECT_COMMANDS
 from rollgrid.store.commands import command_row
 from rollgrid.store.connection import BOOLEAN, connect, connect_async
@@ -76,6 +76,13 @@ _OF_ATTEMPTS = ("attempt_", "review")
 
 LOOK_SECONDS = 1.0
 """How often a reader sees whether its files are still those of the log."""
+_LEARNING = """
+SELECT run_id, count(*) FROM (
+  SELECT run_id, task FROM attempt
+  WHERE run_id IN (SELECT value FROM json_each(?)) AND superseded IS NULL AND passed IS NOT NULL
+  GROUP BY run_id, task HAVING min(passed) < max(passed)
+) GROUP BY run_id
+"""
 
 _MANY = 4000
 """More rows than this are turned into tuples off the event loop."""
@@ -130,6 +137,11 @@ class LogReader:
     async def run(self, run_id: str) -> RunRow | None:
         rows = await self._all(f"{_SELECT_RUNS} WHERE run.run_id = ?", run_id)
         return _run_row(rows[0], time.time()) if rows else None
+    async def learning(self, run_ids: Collection[str]) -> dict[str, int]:
+        """How many tasks of each run have passed attempts and failed ones. Goes through all attempts of these runs."""
+        rows = await self._all(_LEARNING, to_text(list(run_ids))) if run_ids else []
+        return dict.fromkeys(run_ids, 0) | {str(run_id): int(n) for run_id, n in rows}
+
 
     async def resolve(self, text: str) -> str:
         """The run that a person means: an id, the beginning of one run's id, or `last`. `RunError` otherwise."""

@@ -270,3 +270,11 @@ async def test_a_large_list_of_attempts_is_whole(writer, reader):
     await writer.flush()
     assert [row.attempt for row in await reader.attempts(RUN)] == list(range(1, 5001))
     assert query(reader.path, "SELECT n_started FROM run") == [(5000,)]
+
+
+async def test_tasks_that_pass_now_and_then_are_counted_by_run(writer, reader):
+    again = [superseded(1, 1), started(1, 1, 2), ended(1, 1, 2, passed=True)]
+    mixed = [ended(0, 1, passed=True), ended(0, 2, passed=False), ended(1, 1, passed=False), ended(1, 2, passed=True)]
+    await write(writer, created(), *mixed, *again)
+    assert await reader.learning([RUN, "nobody"]) == {RUN: 1, "nobody": 0}
+    assert await reader.learning([]) == {}

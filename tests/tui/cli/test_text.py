@@ -62,8 +62,8 @@ def test_a_run_whose_runner_is_gone_is_called_dead() -> None:
 
 
 def test_a_simulated_run_is_marked_in_the_list() -> None:
-    assert "SIMULATED" in runs_table([run_row(model_kind="simulated")], 0.0)
-    assert "SIMULATED" not in runs_table([run_row()], 0.0)
+    assert "SIMULATED" in runs_table([run_row(model_kind="simulated")], 0.0, {})
+    assert "SIMULATED" not in runs_table([run_row()], 0.0, {})
 
 
 @pytest.mark.parametrize(

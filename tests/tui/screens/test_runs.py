@@ -16,8 +16,17 @@ async def test_a_run_is_a_line_with_what_one_asks_first():
     log = log_of(run_row(n_ended=10, n_scored=8, n_passed=6, cost=0.12, created_at=NOW - 7200))
     async with dashboard(log, size=(140, 24)) as (app, _):
         line = lines(app)[3]
-        for part in ("r4k9tz", "running", "quickstart", "gpt-5.4-mini", "10/12", "75%", "2", "$0.12", "2h"):
+        for part in ("r4k9tz", "running", "quickstart", "gpt-5.4-mini", "4", "10/12", "75%", "1", "2", "$0.12", "2h"):
             assert part in line.split()
+
+
+async def test_a_narrow_list_tells_of_the_run_under_the_cursor_what_it_has_no_columns_for():
+    first = run_row(n_ended=10, n_scored=8, n_passed=6, cost=0.12, n_planned=15, created_at=NOW - 7200)
+    async with dashboard(log_of(first, run_row("aaa", created_at=NOW - 9000))) as (app, pilot):
+        assert "4+" in lines(app)[3].split()
+        assert lines(app)[-1].lstrip().startswith("run 1 of 2  75% 41-93% n=8  1 learning  2 unscored  $0.12")
+        await pilot.press("j")
+        assert lines(app)[-1].lstrip().startswith("run 2 of 2")
 
 
 async def test_enter_opens_a_run_and_escape_comes_back_to_it():

@@ -57,3 +57,19 @@ def test_a_storm_of_a_live_run_is_found():
 @pytest.mark.parametrize(("seconds", "text"), [(3, "now"), (61, "1m"), (7200, "2h"), (90_000, "1d")])
 def test_an_age_is_in_its_largest_unit(seconds, text):
     assert age(seconds) == text
+
+
+def test_tasks_in_the_learning_zone_are_counted_again_when_their_run_has_gone_on_but_not_at_every_look():
+    now = NOW
+    view = RunsView(lambda: now)
+    fresh = run_row("new", n_scored=0, seq=1)
+    live = run_row("live", n_scored=4, seq=2)
+    over = run_row("over", n_scored=4, seq=3, state="finished", alive=False)
+    assert view.unmeasured([fresh, live, over]) == ["live", "over"]
+    view.apply([fresh, live, over], {"live": 2, "over": 0})
+    assert {line.run.run_id: line.n_learning for line in view.lines} == {"new": None, "live": 2, "over": 0}
+    assert view.unmeasured([live, over]) == []
+    later = live._replace(seq=9)
+    assert view.unmeasured([later]) == []
+    now = NOW + 6
+    assert view.unmeasured([later, over]) == ["live"]

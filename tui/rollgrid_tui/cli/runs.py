@@ -1,6 +1,7 @@
 """`rollgrid runs`: what the log holds, newest first."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,19 +33,22 @@ def runs_command(settings: Settings, limit: int, as_json: bool) -> None:
     """List the runs of the log, newest first."""
     path = settings.log_path()
     # A log that is only just being made is still an empty file.
-    rows = wait(read_runs(path, limit)) if path.exists() and path.stat().st_size else []
+    rows, learning = wait(read_runs(path, limit)) if path.exists() and path.stat().st_size else ([], {})
     if as_json:
-        emit_json({"log": str(path), "runs": [run_facts(row) for row in rows]})
+        facts = [run_facts(row) | {"n_learning": learning[row.run_id]} for row in rows]
+        emit_json({"log": str(path), "runs": facts})
     elif rows:
-        emit(runs_table(rows, time.time()))
+        emit(runs_table(rows, time.time(), learning))
     else:
         emit(f"No runs in {path} yet. Start one with: rollgrid run ENV, or rollgrid demo")
 
 
-async def read_runs(path: Path, limit: int) -> "list[RunRow]":
+async def read_runs(path: Path, limit: int) -> "tuple[list[RunRow], dict[str, int]]":
+    """The newest runs, and by run how many of its tasks are in the learning zone."""
     async with open_reader(path) as reader:
         rows = await reader.runs(limit)
-    return sorted(rows, key=lambda row: row.created_at, reverse=True)
+        learning = await reader.learning([row.run_id for row in rows])
+    return sorted(rows, key=lambda row: row.created_at, reverse=True), learning
 
 
 def run_facts(row: "RunRow") -> dict[str, Any]:
@@ -58,7 +62,7 @@ def run_facts(row: "RunRow") -> dict[str, Any]:
     return {key: facts[key] for key in first} | {key: value for key, value in facts.items() if key not in first}
 
 
-def runs_table(rows: "list[RunRow]", now: float) -> str:
+def runs_table(rows: "list[RunRow]", now: float, learning: "Mapping[str, int]") -> str:
     lines: list[list[str]] = []
     for row in rows:
         model = row.model + (" SIMULATED" if row.model_kind == "simulated" else "")
@@ -71,10 +75,11 @@ def runs_table(rows: "list[RunRow]", now: float) -> str:
                 row.k_text,
                 f"{row.n_ended}/{row.n_planned}",
                 rate(row.n_passed, row.n_scored),
+                str(learning.get(row.run_id, 0)) if row.n_scored else "-",
                 str(row.n_ended - row.n_scored),
                 "-" if row.cost is None else f"${row.cost:.4f}",
                 span(now - row.created_at),
             ]
         )
-    headers = ("run", "state", "environment", "model", "k", "ended", "passed", "unscored", "cost", "age")
-    return table(headers, lines, right=(4, 5, 6, 7, 8, 9))
+    headers = ("run", "state", "environment", "model", "k", "ended", "passed", "learning", "unscored", "cost", "age")
+    return table(headers, lines, right=(4, 5, 6, 7, 8, 9, 10))

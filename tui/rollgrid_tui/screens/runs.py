@@ -1,14 +1,16 @@
 """The list of runs."""
 
 from textual.app import ComposeResult
+from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
 from rollgrid_tui.screens.base import FeedScreen, StatusBar
-from rollgrid_tui.state.show import count
+from rollgrid_tui.state.runs_view import RunLine
+from rollgrid_tui.state.show import cost, count, rate
 from rollgrid_tui.widgets.bar import Bar
 from rollgrid_tui.widgets.runs_list import RunsList
-from rollgrid_tui.widgets.words import one_line, plain
+from rollgrid_tui.widgets.words import join, one_line, plain
 
 
 class RunsScreen(FeedScreen):
@@ -49,10 +51,25 @@ class RunsScreen(FeedScreen):
         self.query_one("#title", Bar).show(plain("rollgrid", "bold"), plain(path, "$muted"))
         self.show_storm(feed.runs.storm())
         n = len(feed.runs.lines)
-        place = f"run {runs.place + 1} of {count(n)}" if n else ""
         if feed.fault:
-            place = one_line(feed.fault)
-        self.status.rest(plain(place, "$bad" if feed.fault else "$muted"), self.hints)
+            self.status.rest(plain(one_line(feed.fault), "$bad"), self.hints)
+        else:
+            self.status.rest(self._figures(feed.runs.lines[runs.place], runs.place, n) if n else plain(""), self.hints)
+
+    def _figures(self, line: RunLine, place: int, n: int) -> Content:
+        """The run under the cursor, in the figures that a narrow list has no columns for."""
+        run = line.run
+        parts = [plain(f"run {place + 1} of {count(n)}", "$muted")]
+        if line.interval is not None:
+            low, high = line.interval.low * 100, line.interval.high * 100
+            parts.append(plain(f"{rate(line.rate)} {low:.0f}-{high:.0f}% n={count(run.n_scored)}", "$muted"))
+        if line.n_learning:
+            parts.append(plain(f"{line.n_learning} learning", "$muted"))
+        if line.n_unscored:
+            parts.append(plain(f"{line.n_unscored} unscored", "$muted"))
+        if run.cost is not None:
+            parts.append(plain(cost(run.cost), "$muted"))
+        return join(parts, "  ")
 
     def on_runs_list_cursor_moved(self, message: RunsList.CursorMoved) -> None:
         self.sync()

@@ -26,9 +26,11 @@ GAP = 2
 FIXED: tuple[tuple[str, int, int], ...] = (
     ("run", 7, 0),
     ("state", 11, 0),
+    ("k", 4, 0),
     ("progress", 9, 0),
     ("passed", 6, 0),
-    ("interval", 12, 90),
+    ("interval", 12, 120),
+    ("learning", 8, 90),
     ("unscored", 8, 100),
     ("cost", 8, 110),
     ("age", 4, 0),
@@ -202,6 +204,8 @@ class RunsList(ScrollView, can_focus=True):
         else:
             text = {
                 "run": run.run_id,
+                "k": run.k_text,
+                "learning": "-" if line.n_learning is None else str(line.n_learning),
                 "progress": f"{show.count(run.n_ended)}/{show.count(run.n_planned)}",
                 "unscored": str(line.n_unscored) if line.n_unscored else "-",
                 "cost": show.cost(run.cost),
