@@ -18,7 +18,7 @@ from rollgrid._version import __version__
 from rollgrid.agent.run import RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason
 from rollgrid.environments.baseline_index import BaselineLines, LinesOfTask, OtherLayoutError
-from rollgrid.environments.files import atomic_file, json_bytes
+from rollgrid.environments.files import atomic_file, json_bytes, plain_json_bytes
 from rollgrid.environments.result import EnvironmentRunResult
 from rollgrid.environments.task import Task
 from rollgrid.environments.task_result import TaskResult
@@ -111,6 +111,10 @@ def _score(score: Score) -> dict[str, Any]:
 
 
 def _object(row: Mapping[str, Any], where: str) -> bytes:
+    try:
+        return plain_json_bytes(dict(row))
+    except (TypeError, ValueError):
+        pass  # Which field it is shows when they are written one by one, and most such values can be written after all.
     fields = [b"%s: %s" % (json_bytes(key), _written(value, f"{where}, field {key!r}")) for key, value in row.items()]
     return b"{%s}" % b", ".join(fields)
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from rollgrid.masking import look_at_the_environment, mask_json
 
-__all__ = ["MaskedFile", "atomic_file", "json_bytes"]
+__all__ = ["MaskedFile", "atomic_file", "json_bytes", "plain_json_bytes"]
 
 
 @contextmanager
@@ -65,6 +65,7 @@ class MaskedFile:
         return len(data)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _LINE_BREAKS = {ord(character): f"\\u{ord(character):04x}" for character in "\u0085\u2028\u2029"}
 
 
@@ -76,11 +77,16 @@ def json_bytes(value: Any) -> bytes:
     are no strings.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    try:
-        # All three can only stand inside a string, where the escape means the same.
-        return text.translate(_LINE_BREAKS).encode() if not text.isascii() else text.encode()
+        return plain_json_bytes(value)
     except UnicodeEncodeError:
         return json.dumps(value, allow_nan=False).encode()
+
+
+def plain_json_bytes(value: Any) -> bytes:
+    """As `json_bytes`, but raises `UnicodeEncodeError` (a `ValueError`) for text that UTF-8 cannot hold."""
+    try:
+        text = _ENCODER.encode(value)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    # All three can only stand inside a string, where the escape means the same.
+    return text.translate(_LINE_BREAKS).encode() if not text.isascii() else text.encode()
