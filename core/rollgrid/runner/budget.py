@@ -24,7 +24,7 @@ class Limits:
                 raise ValueError(f"{name} must be above 0, got {value}")
 
     def __bool__(self) -> bool:
-        return any(value is not None for value in asdict(self).values())
+        return (self.max_cost, self.max_tokens, self.max_seconds) != (None, None, None)
 
     def over(self, earlier: Self) -> Self:
         """These limits, and for what they leave open those of an earlier session."""

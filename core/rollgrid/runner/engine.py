@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 from rollgrid.environments.attempt import AttemptResult, StopReason
@@ -119,8 +119,9 @@ class Engine:
             schedule.next()
             self._launch(group, slot)
 
-    def _under_way(self) -> list[tuple[int, Spent]]:
-        return [(slot.task, flight.spent()) for slot, flight in self.flights.items()]
+    def _under_way(self) -> Iterator[tuple[int, Spent]]:
+        # Only looked at where something is limited: it would make each launch as dear as all that is in flight.
+        return ((slot.task, flight.spent()) for slot, flight in self.flights.items())
 
     def _launch(self, group: asyncio.TaskGroup, slot: Slot) -> None:
         session = uuid4().hex
