@@ -28,6 +28,8 @@ class Glyphs:
     live: str
     cursor: str
     storm: str
+    settled: str
+    given_up: str
     reviewed: Mapping[tuple[Mark, bool], str]
     """Of a cell that people reviewed, by what they say and whether the attempt passed."""
 
@@ -82,6 +84,8 @@ UNICODE = Glyphs(
     live="◔",
     cursor="▸",
     storm="⚠",
+    settled="⊨",
+    given_up="⊭",
     reviewed={
         (Mark.agree, True): "⊞",
         (Mark.agree, False): "⊠",
@@ -111,6 +115,8 @@ ASCII = Glyphs(
     live="o",
     cursor=">",
     storm="!",
+    settled="=",
+    given_up="?",
     reviewed={
         (Mark.agree, True): "P",
         (Mark.agree, False): "F",

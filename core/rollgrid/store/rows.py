@@ -65,6 +65,10 @@ class RunRow(NamedTuple):
         return f"{self.k}{'+' if self.n_planned > usual else '-' if self.n_planned < usual else ''}"
 
 
+NO_CLAIMS = frozenset({"out of reach", "too close", "unmeasured"})
+"""That nothing is claimed of a task, and why not."""
+
+
 class Settled(NamedTuple):
     """What was settled of a task by looking after every attempt; the fields are those of the event `TaskSettled`."""
 
@@ -73,6 +77,11 @@ class Settled(NamedTuple):
     evidence: float
     n_passed: int
     n_scored: int
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether something is known of the task, and not only that it will not be."""
+        return self.claim not in NO_CLAIMS
 
 
 class TaskRow(NamedTuple):

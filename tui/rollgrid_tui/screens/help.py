@@ -61,6 +61,9 @@ def help_blocks(scopes: Sequence[str], keymap: Keymap, glyphs: Glyphs) -> list[B
         blocks += [
             Block(Kind.text, f"{glyphs.reviewed[mark]}  {words}", indent=2) for mark, words in MARK_WORDS.items()
         ]
+        settled = ((glyphs.settled, "settled, and as what"), (glyphs.given_up, "not settled, and why not"))
+        blocks += [Block(Kind.gap), Block(Kind.heading, "Tasks of a run until decided")]
+        blocks += [Block(Kind.text, f"{mark}  {words}", indent=2) for mark, words in settled]
         blocks += [Block(Kind.gap), Block(Kind.heading, "Filter")]
         blocks += [Block(Kind.text, f"{example:<18}  {words}", indent=2, hang=20) for example, words in FILTERS]
         blocks += [Block(Kind.gap), Block(Kind.heading, "Own keys")]

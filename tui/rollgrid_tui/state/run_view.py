@@ -54,6 +54,8 @@ class Header(NamedTuple):
     eta: float | None
     concurrency: int
     elapsed: float | None
+    settled: tuple[int, int] | None = None
+    """How many tasks are settled, of all; None in a run with a fixed number of attempts."""
 
 
 @dataclass(slots=True)
@@ -90,6 +92,8 @@ class RunView:
         self._live = False
         self._interval: Interval | None = None
         self._n_learning, self._summed = 0, False
+        self._n_settled = 0
+        self._newly_settled: set[int] = set()
         self._ordered_at = 0.0
         self._order_is_old = False
 
@@ -116,7 +120,8 @@ class RunView:
             if row.task < len(self._tasks):
                 self._take_in(self._tasks[row.task], row)
                 dirty.add(row.task)
-        changed = {index for index in dirty if self._fold(index)}
+        changed = {index for index in dirty if self._fold(index)} | self._newly_settled
+        self._newly_settled = set()
         looked = range(len(self._tasks)) if tasks is not None else changed
         widest = max((len(self._tasks[index].cells) for index in looked), default=0)
         self.columns = widest if tasks is not None else max(widest, self.columns)
@@ -139,6 +144,10 @@ class RunView:
                 self._tasks.append(_Task(row, []))
             elif row == self._tasks[index].row:
                 continue
+            elif row.settled != self._tasks[index].row.settled:
+                self._tasks[index].version += 1
+                self._newly_settled.add(index)
+                self._summed = False
             self._tasks[index].row = row
             changed.append(index)
         return changed
@@ -245,6 +254,11 @@ class RunView:
         return self._tasks[task].figures
 
     @property
+    def until_decided(self) -> bool:
+        """Whether the run samples until something is settled of each task."""
+        return self.run is not None and self.run.source.get("sampling") is not None
+
+    @property
     def has_baseline(self) -> bool:
         return bool(self._baseline)
 
@@ -289,6 +303,7 @@ class RunView:
         if not self._summed:
             self._interval = clustered((t.figures.n_passed, t.figures.n_scored) for t in self._tasks)
             self._n_learning = sum(1 for t in self._tasks if t.figures.zone is Zone.learning)
+            self._n_settled = sum(t.row.settled is not None and t.row.settled.is_claim for t in self._tasks)
             self._summed = True
         planned = run.n_planned
         throughput = eta = None
@@ -310,4 +325,5 @@ class RunView:
             eta,
             run.concurrency,
             elapsed,
+            (self._n_settled, len(self._tasks)) if self.until_decided else None,
         )

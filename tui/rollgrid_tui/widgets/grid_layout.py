@@ -24,8 +24,13 @@ DELTA = ("delta", 5)
 """The difference to a baseline; with one set it stands behind the rate, at any width."""
 
 
-def figure_columns(delta: bool) -> tuple[tuple[str, int], ...]:
-    return (*FIGURES[:ALWAYS], DELTA, *FIGURES[ALWAYS:]) if delta else FIGURES
+SETTLED = ("settled", 12)
+"""What is settled of a task; in a run that samples until that is so it stands in place of the zone, at any width."""
+
+
+def figure_columns(delta: bool, settled: bool = False) -> tuple[tuple[str, int], ...]:
+    rest = tuple(one for one in FIGURES[ALWAYS:] if not settled or one[0] != "zone")
+    return (*FIGURES[:ALWAYS], *((DELTA,) if delta else ()), *((SETTLED,) if settled else ()), *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class GridLayout:
         return self.cells_start + self.cells + (GAP - (self.pitch - 1))
 
 
-def lay_out(width: int, columns: int, longest_label: int, delta: bool = False) -> GridLayout:
+def lay_out(width: int, columns: int, longest_label: int, delta: bool = False, settled: bool = False) -> GridLayout:
     """Share `width` among labels, `columns` attempts and figures.
 
     The cells come first, two columns each while that leaves room for pass, rate and zone, else one; what is left goes
@@ -66,7 +71,7 @@ def lay_out(width: int, columns: int, longest_label: int, delta: bool = False) -
     longest_label = max(MIN_LABEL, min(longest_label, MAX_LABEL))
     label = min(longest_label, max(MIN_LABEL, width // 5))
     columns = max(1, columns)
-    every, n_always = figure_columns(delta), ALWAYS + delta
+    every, n_always = figure_columns(delta, settled), ALWAYS + delta + settled
     always = sum(size + GAP for _, size in every[:n_always])
     zone = every[n_always][1] + GAP
     room = width - label - GAP - always
@@ -86,10 +91,10 @@ def lay_out(width: int, columns: int, longest_label: int, delta: bool = False) -
     return GridLayout(label, pitch, cells, columns, tuple(figures))
 
 
-def natural_width(columns: int, longest_label: int, delta: bool = False) -> int:
+def natural_width(columns: int, longest_label: int, delta: bool = False, settled: bool = False) -> int:
     """The width at which everything shows: every figure, and two columns an attempt."""
     label = max(MIN_LABEL, min(longest_label, MAX_LABEL))
-    return label + GAP + columns * 2 + sum(size + GAP for _, size in figure_columns(delta)) + 2
+    return label + GAP + columns * 2 + sum(size + GAP for _, size in figure_columns(delta, settled)) + 2
 
 
 def ruler(columns: int, first: int, visible: int, pitch: int) -> str:

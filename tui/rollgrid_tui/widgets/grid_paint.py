@@ -7,6 +7,7 @@ from typing import Protocol
 from rich.segment import Segment
 from rich.style import Style
 
+from rollgrid.text import clean_line
 from rollgrid_tui.glyphs import Glyphs
 from rollgrid_tui.state import show
 from rollgrid_tui.state.figures import Figures, Zone
@@ -14,6 +15,8 @@ from rollgrid_tui.state.review_book import Mark
 from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.cells import fit, fit_middle, fit_right
 from rollgrid_tui.widgets.grid_layout import GAP, GridLayout, ruler, with_cursor
+
+_SETTLED_STYLES = {"learning": "grid--learning", "worse": "grid--fail", "better": "grid--pass"}
 
 
 class Look(Protocol):
@@ -47,7 +50,7 @@ class GridPaint:
             yield Segment(marks, quiet)
         yield Segment(" " * (layout.figures_start - layout.cells_start - layout.cells), quiet)
         for name, size in layout.figures:
-            text = fit(name, size) if name in {"zone", "interval"} else fit_right(name, size)
+            text = fit(name, size) if name in {"zone", "settled", "interval"} else fit_right(name, size)
             yield Segment(text + " " * GAP, quiet)
 
     def row(self, task: int, label: str, cursor: int) -> Iterator[Segment]:
@@ -93,6 +96,9 @@ class GridPaint:
             text = "" if figures.zone is Zone.unmeasured and not figures.n_ended else figures.zone.value
             yield Segment(fit(text, size), self.look(style, *row))
             return
+        if name == "settled":
+            yield self._settled(task, size, figures, row)
+            return
         if name == "delta":
             delta = self.view.delta(task)
             points = 0 if delta is None else round(delta * 100)
@@ -110,3 +116,14 @@ class GridPaint:
         }[name]
         style = "grid--quiet" if text == "-" or name in {"time", "tokens", "cost"} else "grid--figure"
         yield Segment(fit_right(text, size), self.look(style, *row))
+
+    def _settled(self, task: int, size: int, figures: Figures, row: tuple[str, ...]) -> Segment:
+        """What is settled of the task, marked as such; while it is open, the zone as it is seen."""
+        settled = self.view.task(task).settled
+        if settled is None:
+            text = "" if figures.zone is Zone.unmeasured else f"  {figures.zone.value}"
+            return Segment(fit(text, size), self.look("grid--quiet", *row))
+        mark = self.glyphs.settled if settled.is_claim else self.glyphs.given_up
+        word = "unknowable" if settled.claim == "out of reach" else clean_line(settled.claim, size)
+        style = _SETTLED_STYLES.get(settled.claim, "grid--figure" if settled.is_claim else "grid--quiet")
+        return Segment(fit(f"{mark} {word}", size), self.look(style, *row))

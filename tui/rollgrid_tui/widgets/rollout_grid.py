@@ -75,7 +75,10 @@ class RolloutGrid(ScrollView, can_focus=True):
         self.empty_text = ""
         """What to say when there is no row."""
         self._first_column = 0
-        self._shaped: tuple[tuple[int, int, int, bool], GridLayout] = ((0, 0, 0, False), lay_out(0, 0, 0))
+        self._shaped: tuple[tuple[int, int, int, bool, bool], GridLayout] = (
+            (0, 0, 0, False, False),
+            lay_out(0, 0, 0),
+        )
         self._clean_labels: dict[int, str] = {}
         self._longest_label = 0
         self._kept_strips: LRUCache[object, Strip] = LRUCache(512)
@@ -125,7 +128,9 @@ class RolloutGrid(ScrollView, can_focus=True):
     @property
     def _shape(self) -> GridLayout:
         # Asked for while drawing, so that rows drawn before a resize was told are not drawn in vain.
-        key = (self.scrollable_size.width, self.view.columns, self._longest_label, self.view.has_baseline)
+        view = self.view
+        width = self.scrollable_size.width
+        key = (width, view.columns, self._longest_label, view.has_baseline, view.until_decided)
         if self._shaped[0] != key:
             self._shaped = (key, lay_out(*key))
         return self._shaped[1]
@@ -133,7 +138,8 @@ class RolloutGrid(ScrollView, can_focus=True):
     @property
     def natural_width(self) -> int:
         """The width beyond which it has no use for more."""
-        return natural_width(self.view.columns, self._longest_label, self.view.has_baseline)
+        view = self.view
+        return natural_width(view.columns, self._longest_label, view.has_baseline, view.until_decided)
 
     # -- cursor
 

@@ -75,6 +75,10 @@ def progress_line(header: Header, glyphs: Glyphs, width: int) -> Content:
                 (f"{interval_text(header)} n={figures.n_scored}", "$muted"),
             )
         )
+    if header.settled is not None:
+        n_settled, n_tasks = header.settled
+        word = f" of {n_tasks} settled"
+        parts.append(Content.assemble((f"{glyphs.settled} {n_settled}", "$accent"), (word, "$muted")))
     if header.n_learning:
         parts.append(Content.assemble((str(header.n_learning), "$accent"), (" learning", "$muted")))
     if figures.n_unscored:
