@@ -6,6 +6,7 @@ from typing import Any
 
 from rollgrid.errors import RunError
 from rollgrid.store.rows import AttemptRow, CommandRow, ReviewRow, RunRow, TaskRow
+from rollgrid.store.scorings import RescoredRow, ScoringName
 
 NOW = 1_700_000_000.0
 """When everything in these rows happens."""
@@ -164,6 +165,7 @@ class FakeLog:
         self.snapshots: dict[tuple[int, int], dict[str, Any]] = {}
         self.command_rows: list[CommandRow] = []
         self.review_rows: list[ReviewRow] = []
+        self.scorings: dict[ScoringName, list[RescoredRow]] = {}
         self.posted: list[tuple[str, str, dict[str, Any], str]] = []
         self.version = 1
         self.asked: list[str] = []
@@ -295,6 +297,14 @@ class FakeReader:
     async def reviews(self, run_id: str, after_seq: int = 0) -> list[ReviewRow]:
         self._ask("reviews")
         return sorted((row for row in self.log.review_rows if row.touched > after_seq), key=lambda row: row.touched)
+
+    async def scoring_names(self, run_id: str) -> list[ScoringName]:
+        self._ask("scoring_names")
+        return list(self.log.scorings)
+
+    async def rescored(self, run_id: str, scoring: str) -> list[RescoredRow]:
+        self._ask("rescored")
+        return self.log.scorings[next(name for name in self.log.scorings if name.scoring == scoring)]
 
     async def aclose(self) -> None:
         self.log.open_readers -= 1

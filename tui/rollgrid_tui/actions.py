@@ -75,6 +75,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("run.previous_failure", "failure(-1)", ("N",), "previous failure", "The failed attempt before"),
     Action("run.pane", "pane", ("p",), "side pane", "Show or hide the attempt beside the grid", hint="pane"),
     Action(
+        "run.scoring",
+        "scoring",
+        ("S",),
+        "other scoring",
+        "The run as a later scorer sees it, the newest first; is:flipped filters what it judges otherwise",
+        command="rollgrid show RUN --scoring latest",
+    ),
+    Action(
         "run.switch_pane",
         "switch_pane",
         ("tab", "shift+tab"),

@@ -185,6 +185,21 @@ class Dashboard(SparingApp, inherit_bindings=False):
             self._baseline = None
         self.push_screen(RunScreen(run_id, view))
 
+    def open_scoring(self, number: int) -> None:
+        """The run that is shown, with the verdicts of another scoring; cursor, order and filter stay."""
+        screen = self.screen
+        if not isinstance(screen, RunScreen):
+            return
+        view = self.feed.follow(screen.run_id, number)
+        view.set_sort(screen.view.sort)
+        view.set_filter(screen.view.filter.text)
+        self.control = RunControl(view, self.feed, self.keymap)
+        self._baseline = None
+        other = RunScreen(screen.run_id, view)
+        other.starts_at = screen.grid.cursor
+        self.pop_screen()
+        self.push_screen(other)
+
     def open_history(self, env_name: str) -> None:
         """The environment of this name over its runs."""
         from rollgrid_tui.screens.history import HistoryScreen

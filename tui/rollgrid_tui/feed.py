@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -14,6 +13,9 @@ from rollgrid.errors import RollgridError
 from rollgrid.store.codec import storable
 from rollgrid.store.reviews import post_review, undo_review
 from rollgrid.store.rows import AttemptRow, CommandRow, ReviewRow, RunRow, TaskRow
+from rollgrid.store.scorings import OWN, RescoredRow, ScoringName
+from rollgrid_tui.bodies import Bodies
+from rollgrid_tui.scoring_desk import ScoringDesk
 from rollgrid_tui.state.run_view import IN_PROGRESS, Changes, RunView
 from rollgrid_tui.state.runs_view import RunsView
 
@@ -43,6 +45,8 @@ class Reader(Protocol):
     async def live(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
     async def commands(self, run_id: str) -> list[CommandRow]: ...
     async def reviews(self, run_id: str, after_seq: int = 0) -> list[ReviewRow]: ...
+    async def scoring_names(self, run_id: str) -> list[ScoringName]: ...
+    async def rescored(self, run_id: str, scoring: str) -> list[RescoredRow]: ...
     async def aclose(self) -> None: ...
 
 
@@ -85,6 +89,7 @@ class Feed:
         self.run: RunView | None = None
         self.run_id: str | None = None
         self.live: Transcript | None = None
+        self.scoring = ScoringDesk()
         self.commands: Sequence[CommandRow] = ()
         self.fault: str | None = None
         """One line while the log cannot be read."""
@@ -109,16 +114,17 @@ class Feed:
         self._stale = True
         self._watched: tuple[int, int] | None = None
         self._changes = Changes()
-        self._bodies: OrderedDict[tuple[str, int, int, int], Transcript | None] = OrderedDict()
+        self._bodies = Bodies(KEPT_BODIES)
         self._wake = asyncio.Event()
         self._going = asyncio.Event()
         self._going.set()
 
     # -- what the screens want
 
-    def follow(self, run_id: str) -> RunView:
-        """Read this run from now on, from its beginning."""
-        if self.run is None or self.run_id != run_id:
+    def follow(self, run_id: str, scoring: int = OWN) -> RunView:
+        """Read this run from now on, from its beginning, with the verdicts of this scoring."""
+        if self.run is None or self.run_id != run_id or self.scoring.shown != scoring:
+            self.scoring.show(scoring, same_run=self.run_id == run_id)
             self.run = RunView(self.clock)
             self.run_id = run_id
             self._seq = self._reviewed = 0
@@ -150,15 +156,10 @@ class Feed:
         if self._reader is None or self.run_id is None:
             return None
         key = (self.run_id, task, attempt, take)
-        if key in self._bodies:
-            self._bodies.move_to_end(key)
-            return self._bodies[key]
-        body = await self._reader.transcript(*key)
-        self.bodies_loaded += 1
-        self._bodies[key] = body
-        while len(self._bodies) > KEPT_BODIES:
-            self._bodies.popitem(last=False)
-        return body
+        if key not in self._bodies:
+            self._bodies[key] = await self._reader.transcript(*key)
+            self.bodies_loaded += 1
+        return self.scoring.body(task, attempt, take, self._bodies[key])
 
     def has_transcript(self, task: int, attempt: int, take: int) -> bool:
         return (self.run_id or "", task, attempt, take) in self._bodies
@@ -274,11 +275,12 @@ class Feed:
             raise RollgridError(f"there is no run {run_id} in this log")
         tasks = await reader.tasks(run_id) if view.wants_tasks(run) else None
         attempts = await reader.attempts(run_id, self._seq) if rows else []
+        seen = await self.scoring.seen(reader, run_id, attempts, view)
         if view is not self.run:
             return False  # Another run was asked for meanwhile.
         if attempts:
             self._seq = max(self._seq, max(row.seq for row in attempts))
-        changes = view.apply(run, tasks, attempts)
+        changes = view.apply(run, tasks, seen)
         if rows:
             reviews = await reader.reviews(run_id, self._reviewed)
             if reviews and view is self.run:
@@ -287,6 +289,7 @@ class Feed:
         self._changes |= changes
         fresh = bool(changes) or bool(attempts)
         if rows:
+            fresh |= await self.scoring.look(reader, run_id)
             commands = await reader.commands(run_id)
             fresh |= commands != self.commands
             self.commands = commands

@@ -21,9 +21,11 @@ from rollgrid.store.lease import LeaseRow
 from rollgrid.store.opening import prepare_log
 from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, ReviewRow, RunRow, Settled, TaskRow
 from rollgrid.store.scorings import (
+    SELECT_NAMES,
     SELECT_RESCORED,
     SELECT_SCORINGS,
     RescoredRow,
+    ScoringName,
     ScoringRow,
     rescored_row,
     scoring_row,
@@ -283,6 +285,10 @@ class LogReader:
     async def scorings(self, run_id: str) -> list[ScoringRow]:
         """What scorers said of the run afterwards, oldest first, those that have not ended included."""
         return [scoring_row(row) for row in await self._all(SELECT_SCORINGS, run_id)]
+
+    async def scoring_names(self, run_id: str) -> list[ScoringName]:
+        """The scorings that count, by number."""
+        return [ScoringName._make(row) for row in await self._all(SELECT_NAMES, run_id)]
 
     async def rescored(self, run_id: str, scoring: str) -> list[RescoredRow]:
         """The verdicts of one scoring."""

@@ -59,6 +59,20 @@ class RescoredRow(NamedTuple):
     seq: int
 
 
+class ScoringName(NamedTuple):
+    """A scoring that has ended, without its counts: cheap to ask for."""
+
+    number: int
+    scoring: str
+    scorer: str
+    author: str
+    ended_at: float
+
+
+SELECT_NAMES = f"""
+SELECT {", ".join(ScoringName._fields)} FROM scoring WHERE run_id = ? AND number IS NOT NULL ORDER BY number
+"""
+
 SELECT_SCORINGS = """
 SELECT s.run_id, s.scoring, s.number, s.scorer, s.digest, s.env_fingerprint, s.fingerprint_parts, s.expected, s.source,
   s.author, s.started_at, s.ended_at,

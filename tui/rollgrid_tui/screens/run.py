@@ -10,10 +10,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
+from rollgrid.store.scorings import OWN
 from rollgrid_tui.keymap import bindings
 from rollgrid_tui.screens.base import StatusBar
 from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.state.run_view import Changes, RunView
+from rollgrid_tui.state.scored import after, scoring_word
 from rollgrid_tui.state.show import clock
 from rollgrid_tui.widgets.attempt_pane import AttemptPane
 from rollgrid_tui.widgets.bar import Bar
@@ -43,6 +45,8 @@ class RunScreen(ControlScreen):
         self.view = view
         self._pane_wanted: bool | None = None
         self._tick_timer: Timer | None = None
+        self.starts_at: tuple[int, int] | None = None
+        """Where the cursor goes once the tasks are there."""
 
     def compose(self) -> ComposeResult:
         yield Bar(id="simulated", classes="banner")
@@ -91,6 +95,8 @@ class RunScreen(ControlScreen):
     def _show(self, changes: Changes) -> None:
         self.grid.empty_text = self._empty()
         self.grid.show_changes(changes)
+        if self.starts_at is not None and self.view.n_tasks:
+            self.grid.cursor, self.starts_at = self.starts_at, None
         self._show_header()
         self._place_pane()
         self._show_attempt()
@@ -106,7 +112,9 @@ class RunScreen(ControlScreen):
             return
         self.show_banners(run)
         elapsed = plain(clock(header.elapsed), "$muted") if header.elapsed is not None else Content("")
-        right = join([plain(run.run_id, "$muted"), elapsed, state_word(run)], "  ")
+        desk = self.dashboard.feed.scoring
+        scoring = plain(scoring_word(desk.names, desk.shown), "$muted" if desk.shown == OWN else "$accent")
+        right = join([part for part in (scoring, plain(run.run_id, "$muted"), elapsed, state_word(run)) if part], "  ")
         self.query_one("#title", Bar).show(title(run), right)
         width = self.size.width - 2
         self.query_one("#progress", Bar).show(progress_line(header, self.dashboard.glyphs, width))
@@ -225,6 +233,13 @@ class RunScreen(ControlScreen):
     def action_sort(self) -> None:
         self._show(self.view.set_sort(self.view.sort.next(with_delta=self.view.has_baseline)))
         self.status.say(f"sorted by {self.view.sort.value}", "$muted", 2)
+
+    def action_scoring(self) -> None:
+        desk = self.dashboard.feed.scoring
+        if not desk.names:
+            self.status.say("this run has its own scores only; rollgrid rescore RUN makes another scoring", "$muted")
+        else:
+            self.dashboard.open_scoring(after(desk.names, desk.shown))
 
     # -- filter
 

@@ -84,9 +84,12 @@ IS_GROUPS: dict[str, frozenset[Cell]] = {
     "failure": FAILURES,
 }
 
-VALUES: dict[str, Sequence[str]] = {"is": tuple(IS_GROUPS), "zone": tuple(Zone)}
+FLIPPED = "flipped"
+"""What `is:` takes besides cells: a task with an attempt that another scoring judges otherwise than the run did."""
 
-Predicate = Callable[[TaskRow, Figures, Sequence[Cell]], bool]
+VALUES: dict[str, Sequence[str]] = {"is": (*IS_GROUPS, FLIPPED), "zone": tuple(Zone)}
+
+Predicate = Callable[[TaskRow, Figures, Sequence[Cell], bool], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,34 +127,35 @@ class Filter:
             terms.append(_not(term) if negated else term)
         return cls(text.strip(), tuple(terms), None, live)
 
-    def matches(self, task: TaskRow, figures: Figures, cells: Sequence[Cell]) -> bool:
-        return all(term(task, figures, cells) for term in self.terms)
+    def matches(self, task: TaskRow, figures: Figures, cells: Sequence[Cell], flipped: bool = False) -> bool:
+        return all(term(task, figures, cells, flipped) for term in self.terms)
 
 
 def _is(names: Sequence[str]) -> Predicate:
-    group = frozenset[Cell]().union(*(IS_GROUPS[name] for name in names))
-    return lambda task, figures, cells: any(cell in group for cell in cells)
+    group = frozenset[Cell]().union(*(IS_GROUPS[name] for name in names if name != FLIPPED))
+    by_flips = FLIPPED in names
+    return lambda task, figures, cells, flipped: (by_flips and flipped) or any(cell in group for cell in cells)
 
 
 def _zone(names: Sequence[str]) -> Predicate:
-    return lambda task, figures, cells: figures.zone.value in names
+    return lambda task, figures, cells, flipped: figures.zone.value in names
 
 
 def _metadata(key: str, value: str, word: str) -> Predicate:
     # An id may hold a colon itself, so the whole word in the id counts too.
-    return lambda task, figures, cells: (
+    return lambda task, figures, cells, flipped: (
         (key in task.metadata and str(task.metadata[key]).casefold() == value) or word in task.id.casefold()
     )
 
 
 def _text(word: str) -> Predicate:
-    return lambda task, figures, cells: (
+    return lambda task, figures, cells, flipped: (
         word in task.id.casefold() or any(word in str(value).casefold() for value in task.metadata.values())
     )
 
 
 def _not(term: Predicate) -> Predicate:
-    return lambda task, figures, cells: not term(task, figures, cells)
+    return lambda task, figures, cells, flipped: not term(task, figures, cells, flipped)
 
 
 def next_failure(

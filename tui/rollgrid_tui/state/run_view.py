@@ -83,6 +83,8 @@ class RunView:
         """Tasks in the order in which they show."""
         self.totals = NOTHING
         self.reviews = ReviewBook()
+        self.flipped: frozenset[int] = frozenset()
+        """Tasks with an attempt whose verdict, by the scoring that is shown, is another one than the run's own."""
         self._baseline: Mapping[str, tuple[int, int]] = {}
         """Passed and scored by task id."""
         self._clock = clock
@@ -213,7 +215,11 @@ class RunView:
     def _reorder(self) -> None:
         key = sort_key(self.sort, self.delta)
         self.order = sorted(
-            (i for i, task in enumerate(self._tasks) if self.filter.matches(task.row, task.figures, task.cells)),
+            (
+                i
+                for i, task in enumerate(self._tasks)
+                if self.filter.matches(task.row, task.figures, task.cells, i in self.flipped)
+            ),
             key=lambda i: key(i, self._tasks[i].figures),
         )
         self._places = {task: place for place, task in enumerate(self.order)}
