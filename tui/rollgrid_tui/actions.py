@@ -352,6 +352,7 @@ ACTIONS: tuple[Action, ...] = (
         "Let the run find out how many at once pass",
         command="rollgrid concurrency RUN auto",
     ),
+    Action("control.alerts", "alerts", ("a",), "alerts", "Errors by cause, and what to do about them", hint="alerts"),
     Action(
         "control.review",
         "review",
@@ -361,7 +362,6 @@ ACTIONS: tuple[Action, ...] = (
         hint="review",
         command="rollgrid review RUN TASK ATTEMPT",
     ),
-    Action("control.alerts", "alerts", ("a",), "alerts", "Errors by cause, and what to do about them", hint="alerts"),
     # -- everywhere
     Action("app.help", "help", ("question_mark", "f1"), "help", "Every key of this screen", hint="help"),
     Action("app.commands", "command_palette", ("colon", "ctrl+p"), "commands", "Reach every action by its name"),

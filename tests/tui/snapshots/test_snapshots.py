@@ -11,7 +11,7 @@ import pytest
 from rollgrid_tui.dashboard import Dashboard
 from rollgrid_tui.keymap import Keymap
 from support.dash import make_feed, settle
-from support.fake_log import NOW, FakeLog, attempt_row, run_row, task_row, transcript
+from support.fake_log import NOW, FakeLog, attempt_row, review_row, run_row, task_row, transcript
 from support.past import drift
 from support.results import attempt, result, run_output, task_result
 
@@ -84,7 +84,35 @@ def storm_log() -> FakeLog:
     return log
 
 
+def reviewed_log() -> FakeLog:
+    """Two people reviewed it, and do not always agree."""
+    log = live_log()
+    log.review_rows = [
+        review_row(0, 3, verdict="agree", passed=False, author="ada", seq=1),
+        review_row(0, 6, verdict="disagree", passed=True, author="bea", seq=2, label="rounding", note="391 is in it."),
+        review_row(1, 1, verdict="agree", passed=True, author="bea", seq=3, blind=True),
+        review_row(1, 2, verdict="agree", passed=True, author="bea", seq=4),
+        review_row(2, 1, verdict="disagree", passed=True, author="ada", seq=5),
+        review_row(2, 1, verdict="agree", passed=False, author="bea", seq=6),
+        review_row(4, 1, passed=None, author="bea", seq=7, label="translation"),
+    ]
+    return log
+
+
 SCREENS = {
+    "review_80x24": (reviewed_log(), "r4k9tz", (80, 24), ("l", "l", "l", "l", "l", "R"), {}),
+    "review_200x50": (reviewed_log(), "r4k9tz", (200, 50), ("l", "l", "l", "l", "l", "R"), {"theme_name": "light"}),
+    "review_80x24_blind": (reviewed_log(), "r4k9tz", (80, 24), ("R", "B"), {}),
+    "review_80x24_label": (reviewed_log(), "r4k9tz", (80, 24), ("R", "l", "t"), {}),
+    "review_80x24_ascii": (
+        reviewed_log(),
+        "r4k9tz",
+        (80, 24),
+        ("R", "v"),
+        {"ascii": True, "theme_name": "terminal"},
+    ),
+    "review_empty_80x24": (runs_log(), "k4t9zr", (80, 24), ("R",), {}),
+    "run_reviewed_80x24": (reviewed_log(), "r4k9tz", (80, 24), (), {}),
     "baselines_80x24": (live_log(), "r4k9tz", (80, 24), ("b",), {}),
     "baselines_200x50": (live_log(), "r4k9tz", (200, 50), ("b", "j"), {"theme_name": "light"}),
     "diff_80x24": (live_log(), "r4k9tz", (80, 24), ("b", "settle", "enter"), {}),
@@ -165,6 +193,7 @@ def test_the_screen_looks_as_it_did(snap_compare, name, monkeypatch, tmp_path):
     app.load_history = load_drift
     # Days begin elsewhere at other times.
     monkeypatch.setattr("rollgrid_tui.state.history_view.when", lambda at: "11-14 12:00")
+    monkeypatch.setattr("rollgrid_tui.state.review_book.when", lambda at: "2023-11-14 12:00")
     # The folder of a test has another name each time.
     monkeypatch.setattr("rollgrid_tui.screens.baselines.shown_folder", lambda path: "~/project")
     assert snap_compare(app, terminal_size=size, run_before=drive)

@@ -36,7 +36,8 @@ class ReviewScreen(QueueScreen):
             if row is None or row.passed is None:
                 self.status.say("it has no score to agree with; say what it deserves, or label it")
                 return
-            self._review(item, {"verdict": what}, on=True)
+            # As what it deserves, since what shows may be a later scoring than the run's own.
+            self._review(item, {"passed": row.passed == (what == "agree")}, on=True)
         else:
             self._review(item, {"passed": what == "pass", "blind": self.state.judges_blind(item)}, on=True)
 

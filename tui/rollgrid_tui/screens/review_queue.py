@@ -33,6 +33,9 @@ COLUMNS = (
 WIDE = 100
 """From this width on the queue stands beside the attempt, below it above."""
 
+LIST_MOST = 84
+"""Columns that the queue takes beside the attempt."""
+
 LOOK_SECONDS = 1.0
 """While a run goes on, the queue is made anew at most this often."""
 
@@ -166,6 +169,8 @@ class QueueScreen(FeedScreen):
         body = self.query_one("#body")
         body.set_class(self.size.width < WIDE, "stacked")
         body.set_class(not self.items, "empty")
+        beside = bool(self.items) and self.size.width >= WIDE
+        self.table.styles.width = min(LIST_MOST, self.size.width * 2 // 5) if beside else "1fr"
         self.query_one("#attempt").display = bool(self.items)
 
     def on_resize(self, event: events.Resize) -> None:

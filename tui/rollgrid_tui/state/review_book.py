@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from rollgrid.store.rows import ReviewRow, standing_reviews
+from rollgrid.store.rows import AttemptRow, ReviewRow, standing_reviews
 from rollgrid_tui.state.attempt_view import BODY, Block, Kind, section
 
 Take = tuple[int, int, int]
@@ -62,12 +62,12 @@ class ReviewBook:
         """Whether `author` ever reviewed the take, also when that was taken back."""
         return any(row.author == author for row in self._rows.get(take, {}).values())
 
-    def mark(self, task: int, attempt: int, take: int) -> Mark | None:
-        """None where nobody has said whether the score is right."""
-        verdicts = {row.verdict for row in self._standing.get((task, attempt, take), ())} - {None}
-        if not verdicts:
+    def mark(self, row: AttemptRow) -> Mark | None:
+        """What people say of the score that `row` has; None where nobody has said whether it is right."""
+        marks = {mark_of(review, row) for review in self._standing.get((row.task, row.attempt, row.take), ())} - {None}
+        if not marks:
             return None
-        return Mark.disagree if "disagree" in verdicts else Mark.agree
+        return Mark.disagree if Mark.disagree in marks else Mark.agree
 
     def takes(self) -> list[Take]:
         """Every take that has a review."""
@@ -81,6 +81,13 @@ class ReviewBook:
                 if row.label:
                     count[row.label] = count.get(row.label, 0) + 1
         return sorted(count, key=lambda label: (-count[label], label))
+
+
+def mark_of(review: ReviewRow, row: AttemptRow | None) -> Mark | None:
+    """Whether a review agrees with the score that `row` has, which may be that of a later scoring."""
+    if row is None or row.passed is None or review.passed is None:
+        return None
+    return Mark.agree if review.passed == row.passed else Mark.disagree
 
 
 def review_blocks(reviews: Sequence[ReviewRow]) -> list[Block]:
@@ -99,8 +106,12 @@ def review_line(row: ReviewRow) -> str:
     words = [row.author, said(row)]
     if row.label:
         words.append(f" [{row.label}]")
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.at))
-    return f"{' '.join(words)}  {when}{', blind' if row.blind else ''}"
+    return f"{' '.join(words)}  {when(row.at)}{', blind' if row.blind else ''}"
+
+
+def when(at: float) -> str:
+    """A moment as the person at the screen calls it."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
 def said(row: ReviewRow) -> str:

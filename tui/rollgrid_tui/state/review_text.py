@@ -15,7 +15,7 @@ from rollgrid_tui.state.attempt_view import (
     section,
     verdict,
 )
-from rollgrid_tui.state.review_book import review_blocks
+from rollgrid_tui.state.review_book import Mark, mark_of, review_blocks
 from rollgrid_tui.state.review_view import Item, ReviewView, Which
 
 Piece = tuple[str, str]
@@ -26,20 +26,20 @@ LOOKS = {"pass": "good", "fail": "bad", "partial": "bad", "error": "warn", "time
 
 def queue_row(state: ReviewView, item: Item) -> list[tuple[str, str]]:
     """Task, attempt, score, what the author said, and how many others agree or disagree, as (text, look)."""
-    own = state.own(item)
+    own, row = state.own(item), state.row(item)
     hidden = state.is_hidden(item)
-    others = [row for row in state.reviews(item) if row.author != state.author and row.verdict is not None]
-    against = sum(row.verdict == "disagree" for row in others)
+    marks = [mark_of(review, row) for review in state.reviews(item) if review.author != state.author]
+    agree, against = marks.count(Mark.agree), marks.count(Mark.disagree)
     score = state.cell(item).value
     if own is None:
         mine = ("-", "quiet")
     elif own.passed is None:
         mine = ("note" if own.label is None else "label", "quiet")
-    elif own.verdict is None:
+    elif (mark := mark_of(own, row)) is None:
         mine = ("pass" if own.passed else "fail", "text")
     else:
-        mine = (own.verdict, "good" if own.verdict == "agree" else "warn")
-    counts = f"{len(others) - against}+ {against}-" if others else "-"
+        mine = (mark.value, "good" if mark is Mark.agree else "warn")
+    counts = f"{agree}+ {against}-" if agree or against else "-"
     return [
         (clean_line(state.view.task(item.task).id, 120), "text"),
         (str(item.attempt), "quiet"),

@@ -79,7 +79,7 @@ class ReviewView:
         if self.which is Which.failed:
             return cell in WRONG
         if self.which is Which.disagreements:
-            return self.view.reviews.mark(row.task, row.attempt, row.take) is Mark.disagree
+            return self.view.reviews.mark(row) is Mark.disagree
         return True
 
     def is_open(self, item: Item) -> bool:

@@ -77,7 +77,7 @@ class GridPaint:
                 continue
             cell = cells[attempt - 1]
             take = self.view.attempt(task, attempt) if reviewed else None
-            mark = None if take is None else self.view.reviews.mark(task, attempt, take.take)
+            mark = None if take is None else self.view.reviews.mark(take)
             name = "grid--disagree" if mark is Mark.disagree else f"grid--{cell.value}"
             if attempt == cursor:
                 yield Segment(self.glyphs.cell(cell, mark), self.look(name, "grid--cursor"))
