@@ -151,8 +151,29 @@ ACTIONS: tuple[Action, ...] = (
         "previous task",
         "The same attempt of the task before",
     ),
-    Action("attempt.next_failure", "failure(1)", ("n",), "next failure", "The next failed attempt", hint="failure"),
-    Action("attempt.previous_failure", "failure(-1)", ("N",), "previous failure", "The failed attempt before"),
+    Action(
+        "attempt.search",
+        "search",
+        ("slash",),
+        "search",
+        "Search the transcript; capitals count when one is typed",
+        hint="search",
+    ),
+    Action(
+        "attempt.next_failure",
+        "failure(1)",
+        ("n",),
+        "next failure",
+        "The next failed attempt; while a search stands, the next place",
+        hint="failure",
+    ),
+    Action(
+        "attempt.previous_failure",
+        "failure(-1)",
+        ("N",),
+        "previous failure",
+        "The failed attempt before; while a search stands, the place before",
+    ),
     Action(
         "attempt.take", "take", ("t",), "other take", "An earlier take of this attempt, when it was run more than once"
     ),
@@ -180,7 +201,14 @@ ACTIONS: tuple[Action, ...] = (
         "This attempt beside one of the task with the opposite outcome",
         hint="contrast",
     ),
-    Action("attempt.back", "back", ("escape", "backspace"), "back", "Back to the grid", hint="back"),
+    Action(
+        "attempt.back",
+        "back",
+        ("escape", "backspace"),
+        "back",
+        "Back to the grid; first ends a search",
+        hint="back",
+    ),
     # -- transcript
     Action("transcript.up", "scroll(-1)", ("up", "k"), "up", "A line up"),
     Action("transcript.down", "scroll(1)", ("down", "j"), "down", "A line down"),

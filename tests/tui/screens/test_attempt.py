@@ -5,7 +5,7 @@ from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.widgets.bar import Bar
 from rollgrid_tui.widgets.rollout_grid import RolloutGrid
 from rollgrid_tui.widgets.transcript import TranscriptView
-from support.dash import dashboard, settle, text
+from support.dash import dashboard, lines, settle, text
 from support.fake_log import FakeLog, attempt_row, run_row, task_row, transcript
 
 
@@ -135,3 +135,29 @@ async def test_escape_and_the_stack_of_screens_never_leave_the_application():
         await pilot.pause()
         assert app.is_running
         assert type(app.screen).__name__ == "RunsScreen"
+
+
+async def test_a_search_takes_the_keys_of_the_failures_until_it_is_ended():
+    log = FakeLog([run_row(n_tasks=1)], [task_row(0)], [attempt_row(0, 1), attempt_row(0, 2, "fail")])
+    log.bodies = {(0, 1): transcript("alpha beta alpha gamma"), (0, 2): transcript("alpha")}
+    async with dashboard(log, "r4k9tz", size=(110, 30)) as (app, pilot):
+        await pilot.press("enter")
+        await settle(pilot)
+        await pilot.press("slash", *"alpha", "enter")
+        assert "1 of 2" in lines(app)[-1]
+        await pilot.press("n")
+        assert "2 of 2" in lines(app)[-1]
+        assert app.screen.cell == (0, 1)
+        await pilot.press("right_square_bracket")
+        await settle(pilot)
+        assert "alpha  1" in lines(app)[-1], "the search goes along to the next attempt"
+        await pilot.press("slash", *"zzz")
+        assert "is not in this attempt" in lines(app)[-1]
+        await pilot.press("escape")
+        assert app.screen.cell == (0, 2)
+        await pilot.press("left_square_bracket", "n")
+        await settle(pilot)
+        assert app.screen.cell == (0, 2), "without a search the key goes to the next failure"
+        await pilot.press("escape")
+        await settle(pilot)
+        assert app.screen.SCOPES[0] == "grid"

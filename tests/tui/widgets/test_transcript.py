@@ -104,3 +104,40 @@ async def test_sections_are_a_key_apart():
         assert shown(view)[0] == "part 2"
         await pilot.press("left_parenthesis")
         assert shown(view)[0] == "part 1"
+
+
+async def test_a_search_goes_to_the_places_in_turn_and_round_the_end():
+    app = Reading()
+    async with app.run_test(size=(40, 10)) as pilot:
+        view = app.query_one(TranscriptView)
+        view.show([Block(Kind.text, "\n".join(f"line {n}" for n in range(100)))], "a")
+        view.search("line 5")
+        await pilot.pause()
+        assert view.found is not None
+        assert (view.hit, len(view.found.places)) == (0, 11)
+        for _ in range(10):
+            assert view.next_match(1)
+        await pilot.pause()
+        assert "line 59" in shown(view)
+        assert view.next_match(1)
+        await pilot.pause()
+        assert (view.hit, "line 5" in shown(view)) == (0, True)
+        view.search("nowhere")
+        assert not view.next_match(1)
+        view.search("")
+        assert view.found is None
+
+
+async def test_a_search_stays_when_the_text_becomes_another_and_hostile_words_do_no_harm():
+    app = Reading()
+    async with app.run_test(size=(40, 10)) as pilot:
+        view = app.query_one(TranscriptView)
+        view.show([Block(Kind.text, "one two \x1b[31m three")], "a")
+        view.search("\x1b[")
+        await pilot.pause()
+        assert view.hit == 0
+        assert "\x1b" not in "".join(shown(view))
+        view.search("two")
+        view.show([Block(Kind.text, "two and two")], "b")
+        assert view.found is not None
+        assert (len(view.found.places), view.hit) == (2, None)

@@ -7,6 +7,7 @@ from textual import events, work
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Input
 
 from rollgrid.store.rows import AttemptRow, ReviewRow
 from rollgrid_tui.keymap import bindings
@@ -16,6 +17,7 @@ from rollgrid_tui.state.attempt_view import attempt_blocks
 from rollgrid_tui.state.review_book import review_blocks
 from rollgrid_tui.state.run_view import RunView
 from rollgrid_tui.widgets.bar import Bar
+from rollgrid_tui.widgets.filter_input import FilterInput
 from rollgrid_tui.widgets.transcript import TranscriptView
 from rollgrid_tui.widgets.words import attempt_figures, cell_word, join, one_line, plain
 
@@ -41,6 +43,7 @@ class AttemptScreen(ControlScreen):
         yield Bar(id="title")
         yield Bar(id="state", keep_left=True)
         yield TranscriptView(id="text")
+        yield FilterInput(id="search", placeholder="words of the transcript: Enter keeps the search, Esc ends it")
         yield StatusBar(id="status")
 
     def on_mount(self) -> None:
@@ -103,9 +106,24 @@ class AttemptScreen(ControlScreen):
         if feed.fault:
             self.status.rest(plain(one_line(feed.fault), "$bad"), self.hints)
             return
+        text = self.query_one(TranscriptView)
+        if text.words:
+            self.status.rest(self._found(text), self.hints)
+            return
         place = self.view.place(self.cell[0])
-        text = f"task {place + 1}/{len(self.view.order)}" if place is not None else ""
-        self.status.rest(plain(text, "$muted"), self.hints)
+        where = f"task {place + 1}/{len(self.view.order)}" if place is not None else ""
+        self.status.rest(plain(where, "$muted"), self.hints)
+
+    def _found(self, text: TranscriptView) -> Content:
+        """How often the words that are searched for stand here, and which of these places one is at."""
+        words = plain(one_line(text.words, 30), "$accent")
+        if text.found is None or not text.found.places:
+            return join([words, plain("is not in this attempt", "$warn")], "  ")
+        count = f"{len(text.found.places)}{'' if text.found.complete else '+'}"
+        keymap = self.dashboard.keymap
+        keys = f"{keymap.first('attempt.next_failure')}/{keymap.first('attempt.previous_failure')}"
+        where = count if text.hit is None else f"{text.hit + 1} of {count}"
+        return join([words, plain(f"{where}  {keys} {keymap.first('attempt.back')} ends", "$muted")], "  ")
 
     @work(exclusive=True, group="attempt")
     async def _load(self) -> None:
@@ -124,7 +142,28 @@ class AttemptScreen(ControlScreen):
         self._answer = content if isinstance(content, str) else json.dumps(content) if content is not None else ""
         ended = row is not None and row.phase == "ended"
         key = (task, attempt, row.take if row is not None else 0)
-        self.query_one(TranscriptView).show(blocks, key, follow=row is not None and not ended)
+        text = self.query_one(TranscriptView)
+        text.show(blocks, key, follow=row is not None and not ended)
+        if text.words:
+            self._show_status()
+
+    # -- searching
+
+    def action_search(self) -> None:
+        self.query_one(FilterInput).open(self.query_one(TranscriptView).words)
+
+    def on_input_changed(self, message: Input.Changed) -> None:
+        self.query_one(TranscriptView).search(message.value)
+        self._show_status()
+
+    def on_filter_input_closed(self, message: FilterInput.Closed) -> None:
+        if not message.kept:
+            self._end_search()
+        self.query_one(TranscriptView).focus()
+
+    def _end_search(self) -> None:
+        self.query_one(TranscriptView).search("")
+        self._show_status()
 
     # -- going elsewhere
 
@@ -148,6 +187,11 @@ class AttemptScreen(ControlScreen):
             self.status.say("no further task", "$muted", 3)
 
     def action_failure(self, step: int) -> None:
+        text = self.query_one(TranscriptView)
+        if text.words:
+            text.next_match(step)
+            self._show_status()
+            return
         found = self.view.next_failure(*self.cell, step)
         if found is None:
             self.status.say("no failed attempt in this run", "$muted", 3)
@@ -181,4 +225,7 @@ class AttemptScreen(ControlScreen):
         self.status.say(f"copied the answer, {len(self._answer)} characters", "$muted", 3)
 
     def action_back(self) -> None:
+        if self.query_one(TranscriptView).words:
+            self._end_search()
+            return
         self.dashboard.close_attempt(*self.cell)

@@ -93,6 +93,42 @@ class Layout:
             index += 1
         return found, moved
 
+    def line_of(self, block: int, at: int, above: int = 100) -> int:
+        """The line that shows character `at` of a block's text. `above` lines before it are measured too, so that the
+        line is where this says when one goes there."""
+        index = bisect_right(self._chunks, (block, at), key=lambda chunk: (chunk.block, chunk.start)) - 1
+        if index < 0:
+            return 0
+        room, first = above, index
+        while room > 0 and first > 0:
+            first -= 1
+            if self._chunks[first].lines is None:
+                self._make(self._chunks[first])
+            room -= self._chunks[first].height
+        chunk = self._chunks[index]
+        if chunk.lines is None:
+            self._make(chunk)
+        self._sum()
+        return self._starts[index] + self._line_in(chunk, at)
+
+    def _line_in(self, chunk: _Chunk, at: int) -> int:
+        block = self.blocks[chunk.block]
+        if block.kind is Kind.heading:
+            return 0
+        width = self.width - block.indent
+        before = clean_block(block.text[chunk.start : at]).split("\n")
+        lines = clean_block(block.text[chunk.start : chunk.end]).split("\n")
+        row, column = len(before) - 1, len(before[-1])
+        above = sum(len(wrap(line, width, self._measure, block.hang)) for line in lines[:row])
+        start = place = 0
+        for number, piece in enumerate(wrap(lines[row], width, self._measure, block.hang)):
+            # A space at which the line was broken belongs to no piece.
+            start = max(start, lines[row].find(piece.lstrip() if block.hang else piece, start))
+            if start > column:
+                break
+            place, start = number, start + len(piece.lstrip() if block.hang else piece)
+        return above + place
+
     def heading(self, line: int, step: int = 1) -> int:
         """The line of the section that starts after `line` (or, with step -1, before it); `line` when there is none."""
         place = self._place(line)

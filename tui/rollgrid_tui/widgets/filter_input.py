@@ -8,17 +8,19 @@ from textual.widgets import Input
 
 from rollgrid.text import clean_line
 
+FILTERS = "text  split:validation  zone:learning  is:error  -zone:saturated"
+
 
 class FilterInput(Input):
-    """Hidden until opened. Enter keeps the filter, Escape takes it away."""
+    """Hidden until opened. Enter keeps what was typed, Escape takes it away."""
 
     @dataclass
     class Closed(Message):
         kept: bool
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None, placeholder: str = FILTERS) -> None:
         super().__init__(
-            placeholder="text  split:validation  zone:learning  is:error  -zone:saturated",
+            placeholder=placeholder,
             id=id,
             select_on_focus=False,
         )
@@ -30,7 +32,8 @@ class FilterInput(Input):
         self.value = text
         self.display = True
         self.cursor_position = len(text)
-        self.focus()
+        # At once: what is typed right behind the key that opened it is meant for it.
+        self.screen.set_focus(self)
 
     def close(self, *, keep: bool) -> None:
         self.display = False

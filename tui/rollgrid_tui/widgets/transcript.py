@@ -1,6 +1,6 @@
 """A transcript, drawn line by line: ten megabytes or forty thousand messages open like ten lines."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -13,6 +13,7 @@ from textual.strip import Strip
 from rollgrid_tui.keymap import bindings
 from rollgrid_tui.state.attempt_view import Block, Kind
 from rollgrid_tui.state.layout import Layout, Line
+from rollgrid_tui.state.search import Search, search
 from rollgrid_tui.widgets.cells import fit, measure
 
 
@@ -28,7 +29,12 @@ class TranscriptView(ScrollView, can_focus=True):
     }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {*(f"transcript--{kind.value}" for kind in Kind), "transcript--note"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"transcript--{kind.value}" for kind in Kind),
+        "transcript--note",
+        "transcript--match",
+        "transcript--hit",
+    }
     BINDINGS = bindings("transcript")
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -37,8 +43,14 @@ class TranscriptView(ScrollView, can_focus=True):
         self.text_layout: Layout | None = None
         self._shown_key: Hashable = None
         self._window: list[Line] = []
-        self._window_top = -1
+        self._window_top: int = -1
         self._looks: dict[str, Style] = {}
+        self.words = ""
+        """What is searched for."""
+        self.found: Search | None = None
+        self.hit: int | None = None
+        """The place, of those found, that one went to."""
+        self._hit_line: int | None = None
 
     def show(self, blocks: Sequence[Block], key: Hashable, *, follow: bool = False) -> None:
         """Show `blocks`. With the same `key` the place in the text is kept; `follow` then stays at an end reached."""
@@ -48,6 +60,7 @@ class TranscriptView(ScrollView, can_focus=True):
         at_end = self.is_vertical_scroll_end
         top = self.scroll_offset.y if same else 0
         self.blocks, self._shown_key = blocks, key
+        self._find_again(keep=same)
         self._lay_out()
         if follow and (at_end or not same):
             top = self.max_scroll_y
@@ -85,11 +98,54 @@ class TranscriptView(ScrollView, can_focus=True):
         if self.text_layout is not None:
             self.scroll_to(y=self.text_layout.heading(self.scroll_offset.y, step), animate=False, force=True)
 
+    # -- searching
+
+    def search(self, words: str) -> None:
+        """Mark these words and go to where they stand next; none ends the search."""
+        self.words = words
+        start = self._window[0].block if self._window else 0
+        self._find_again(keep=False)
+        places = self.found.places if self.found is not None else ()
+        if places:
+            self._go_to(next((n for n, place in enumerate(places) if place.block >= start), 0))
+        self.refresh()
+
+    def next_match(self, step: int) -> bool:
+        """Go to the next place (-1: the one before), around the end if need be; False when there is none."""
+        if self.found is None or not self.found.places:
+            return False
+        count = len(self.found.places)
+        self._go_to((0 if step > 0 else -1) % count if self.hit is None else (self.hit + step) % count)
+        return True
+
+    def _find_again(self, *, keep: bool) -> None:
+        before = self.found.places[self.hit] if keep and self.found is not None and self.hit is not None else None
+        self.found = search(self.blocks, self.words) if self.words else None
+        places = self.found.places if self.found is not None else ()
+        self.hit = places.index(before) if before in places else None
+        self._hit_line = None
+
+    def _go_to(self, hit: int) -> None:
+        layout = self.text_layout
+        if layout is None or self.found is None:
+            return
+        self.hit = hit
+        line = layout.line_of(*self.found.places[hit])
+        self._hit_line = line
+        self.virtual_size = Size(self.virtual_size.width, layout.height)
+        self._window_top = -1
+        top = int(min(max(0, line - self.size.height // 3), self.max_scroll_y))
+        if self.scroll_offset.y == top:
+            self._look(top)
+        self.scroll_to(y=top, animate=False, force=True)
+        self.refresh()
+
     def _lay_out(self) -> None:
         width = self.scrollable_size.width
         if width <= 0:
             return
         self.text_layout = Layout(self.blocks, width, measure)
+        self._hit_line = None
         self._window_top = -1
         self.virtual_size = Size(width, self.text_layout.height)
 
@@ -111,11 +167,22 @@ class TranscriptView(ScrollView, can_focus=True):
         if y >= len(self._window):
             return Strip.blank(width, self.rich_style)
         line = self._window[y]
-        segments = [Segment(" " * line.indent, self.rich_style), Segment(line.text, self._look_of(line.kind.value))]
+        segments = [Segment(" " * line.indent, self.rich_style), *self._marked(line, self._window_top + y)]
         if line.note:
             room = width - len(line.text) - 2
             segments.append(Segment("  " + fit(line.note, room).rstrip() if room > 0 else "", self._look_of("note")))
         return Strip(segments).adjust_cell_length(width, self.rich_style)
+
+    def _marked(self, line: Line, number: int) -> Iterator[Segment]:
+        """The text of a line, with what is searched for marked in it."""
+        style, at = self._look_of(line.kind.value), 0
+        if self.found is not None:
+            marked = style + self._look_of("hit" if number == self._hit_line else "match")
+            for match in self.found.pattern.finditer(line.text):
+                yield Segment(line.text[at : match.start()], style)
+                yield Segment(match.group(), marked)
+                at = match.end()
+        yield Segment(line.text[at:], style)
 
     def _look_of(self, name: str) -> Style:
         style = self._looks.get(name)
