@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import importlib
+import importlib.util
+import logging
 import os
 import pickle
 import platform
@@ -34,6 +36,7 @@ _FIRST_SECONDS = 120.0
 _TELL_SECONDS = 5.0
 _CLOSE_SECONDS = 3.0
 
+_SAME_HINT = "use the same Ray, and the same Python up to the minor version, on every node and here"
 _HEAD_HINT = "start one with `ray start --head`, or name it with --ray-address HOST:PORT"
 
 
@@ -52,12 +55,15 @@ async def ray_crew(
             "the embedded model answers on the machine of the runner only",
             "serve it there and name its address in the environment, or leave out --engine ray",
         )
-    ray = _import_ray()
     shipped = _shipped(prepared, options)
-    await _reach(ray, options.address)
+    if importlib.util.find_spec("ray") is None:
+        raise RunError("--engine ray needs Ray, which is not installed here", "install it: pip install 'rollgrid[ray]'")
+    setup = _setup(request, options, prepared, shipped.ref)
+    host, port = _host_and_port(options.address)
+    ray = await in_thread("the import of Ray", _import_ray)
+    await _reach(ray, options.address, host, port)
     await _connect(ray, options, shipped.runtime_env)
     try:
-        setup = _setup(request, options, prepared, shipped.ref)
         n_cpus = int(ray.cluster_resources().get("CPU", 0))
         size = options.workers or max(1, min(n_cpus, concurrency or n_cpus))
         async with plain_group() as group:
@@ -75,20 +81,30 @@ async def ray_crew(
 
 
 def _import_ray() -> Any:
-    # Ray asks at import; without a cluster of its own there is nothing to report of.
+    """Ray, quiet: what happens to its nodes and workers is told by the crew."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        return importlib.import_module("ray")
+        ray = importlib.import_module("ray")
+        worker: Any = importlib.import_module("ray._private.worker")
     except ImportError as error:
         raise RunError(
-            f"--engine ray needs Ray, which cannot be imported ({error})", "pip install 'rollgrid[ray]'"
+            f"--engine ray needs Ray, which cannot be imported: {error}", "install it anew: pip install 'rollgrid[ray]'"
         ) from error
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
+    # Not part of Ray's interface, and needed by nobody: whole pages about a node that died, on stdout.
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = _say_nothing
+    return ray
 
 
-async def _reach(ray: Any, address: str | None) -> None:
-    """See whether anybody answers: Ray itself tries for minutes, and may end the process when nobody does."""
+def _say_nothing(*_data: Any, **_how: Any) -> None:
+    """In place of what prints."""
+
+
+def _host_and_port(address: str | None) -> tuple[str | None, int]:
+    """Where a connection to this address leads; host None for a cluster that Ray is to find by itself."""
     if address in (None, "auto"):
-        return
+        return None, 0
     parts = urlsplit(address if "://" in str(address) else f"//{address}")
     try:
         host, port = parts.hostname, parts.port
@@ -96,7 +112,14 @@ async def _reach(ray: Any, address: str | None) -> None:
         host = port = None
     if host is None or port is None or parts.scheme not in ("", "ray"):
         raise RunError(f"{address} is no address of a Ray cluster", "write HOST:PORT or ray://HOST:PORT")
-    if not parts.scheme and host in ("localhost", "127.0.0.1", "::1"):
+    return host, port
+
+
+async def _reach(ray: Any, address: str | None, host: str | None, port: int) -> None:
+    """See whether anybody answers: Ray itself tries for minutes, and may end the process when nobody does."""
+    if host is None:
+        return
+    if not str(address).startswith("ray://") and host in ("localhost", "127.0.0.1", "::1"):
         # Ray takes these for the address by which other machines reach this one.
         host = str(ray.util.get_node_ip_address())
     try:
@@ -104,9 +127,10 @@ async def _reach(ray: Any, address: str | None) -> None:
             _, writer = await asyncio.open_connection(host, port)
     except (OSError, TimeoutError) as error:
         at = f"{host}:{port}"
-        why = "no answer" if isinstance(error, TimeoutError) else (error.strerror or str(error)).lower()
-        also = "" if str(address).endswith(at) else f" (which Ray takes for {at})"
-        raise RunError(f"no Ray cluster answers at {address}{also}: {why}", _HEAD_HINT) from error
+        number = getattr(error, "errno", None)
+        why = os.strerror(number).lower() if number else "no answer" if isinstance(error, TimeoutError) else str(error)
+        also = "" if str(address).endswith(at) else f", which Ray takes for {at}"
+        raise RunError(f"no Ray cluster answers at {address}{also} ({why})", _HEAD_HINT) from error
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
@@ -134,18 +158,15 @@ async def _connect(ray: Any, options: RayOptions, runtime_env: Mapping[str, Any]
 
 def _connect_error(address: str, error: Exception) -> RunError:
     """One line out of what Ray says in many."""
-    text = mask(str(error))
-    if "ersion mismatch" in text or ("ersion" in text and "mismatch" in text.lower()):
-        theirs = re.findall(r"(?:Ray|Python)(?: version)?:?\s*v?(\d+\.\d+[\w.]*)", text)
-        there = f" (Ray {theirs[0]} on Python {theirs[1]})" if len(theirs) >= 2 else ""
-        here = f"Ray {importlib.import_module('ray').__version__} on Python {platform.python_version()}"
-        return RunError(
-            f"the cluster at {address} has another version of Ray or Python{there}, this is {here}",
-            "use the same minor version of Python and the same Ray on both sides",
-        )
     if address == "auto" and isinstance(error, ConnectionError):
         return RunError("no Ray cluster is running on this machine", _HEAD_HINT)
-    return RunError(f"cannot connect to the Ray cluster at {address}: {_first_line(text)}", _HEAD_HINT)
+    text = mask(str(error) or str(error.__context__ or ""))
+    here = f"Ray {importlib.import_module('ray').__version__} on Python {platform.python_version()}"
+    if "mismatch" in text.lower():
+        theirs = re.search(r"started with:\s*Ray: (\S+)\s*Python: (\S+)", text)
+        there = f": Ray {theirs[1]} on Python {theirs[2]}" if theirs else ""
+        return RunError(f"the cluster at {address} has other versions{there}, this is {here}", _SAME_HINT)
+    return RunError(f"the Ray cluster at {address} takes no connection from {here}: {_first_line(text)}", _SAME_HINT)
 
 
 def _first_line(text: str) -> str:
@@ -229,8 +250,8 @@ async def _say_what_is_waited_for(ray: Any, say: Callable[[str], None]) -> None:
 
 
 def _room(ray: Any) -> str:
-    free, there = (int(of.get("CPU", 0)) for of in (ray.available_resources(), ray.cluster_resources()))
-    return f"{free} of its {there} processors are free"
+    there = int(ray.cluster_resources().get("CPU", 0))
+    return f"it has {there} processors, and each worker takes one for itself"
 
 
 async def _hire(ray: Any, setup: wire.Setup) -> "_ActorLink":

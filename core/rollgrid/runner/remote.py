@@ -21,6 +21,7 @@ from rollgrid.runner.flight import Flight
 from rollgrid.runner.lanes import Lane, Sent
 from rollgrid.runner.schedule import Slot
 from rollgrid.store.codec import decode
+from rollgrid.store.events import Notice
 
 SILENCE_SECONDS = 60.0
 """A worker that gives no sign of life for this long is given up, with what it has in flight."""
@@ -236,7 +237,9 @@ class Crew:
             await self._serve(_Member(link))
         self._places -= 1
         self._changed.set()
-        if self._places == 0 and self._base is not None:
+        if self._places:
+            self._tell(f"a worker could not be started, and is done without{self._because()}")
+        elif self._base is not None:
             self._base.on_stranded(f"no worker is left, and none can be started{self._because()}")
 
     async def _serve(self, member: _Member) -> None:
@@ -252,7 +255,7 @@ class Crew:
         self._members.remove(member)
         lost = list(member.trips.values())
         in_flight = f", with {len(lost)} attempts in flight" if lost else ""
-        self._say(f"lost the worker {member.link.name}{in_flight}: {why}")
+        self._tell(f"lost the worker {member.link.name}{in_flight}: {why}")
         for trip in lost:
             if not trip.landed.done():
                 trip.landed.set_exception(CarrierLost(why))
@@ -283,6 +286,11 @@ class Crew:
             ack = batch.first + len(batch.news) - 1
             for slot, live in batch.live:
                 self._take_live(member, slot, live)
+
+    def _tell(self, text: str) -> None:
+        self._say(text)
+        if self._base is not None:
+            self._base.sink.append(Notice(run_id=self._base.plan.run_id, at=time.time(), level="warning", text=text))
 
     def _because(self) -> str:
         return "" if self._fault is None else f": {self._fault.why}"
