@@ -292,7 +292,7 @@ def _task(
     if question is not None and finding is not None:
         says = "open" if finding.claim is None else question.says(finding.claim)
         if finding.claim is not None and not finding.settled:
-            says += "; more is open"
+            says = f"open; {says}"
     return TaskPlan(
         id=name,
         n_passed=one.n_passed,

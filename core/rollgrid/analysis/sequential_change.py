@@ -16,8 +16,8 @@ _HELD = 0.3
 and what the baseline alone says of it must not be lost on bets about it."""
 
 _SURE = 0.98
-_HALVINGS = 24
-"""The place of the least is then known to 1e-7, and its value, which is flat there, to 1e-12."""
+_HALVINGS = 18
+"""The place of the least is then known to 1e-5, and its value, which is flat there, to 1e-9."""
 
 
 _LOG_HELD, _LOG_BET = math.log(_HELD), math.log(1 - _HELD)

@@ -41,8 +41,7 @@ def shell(tmp_path):
     (tmp_path / "drawn.py").write_text(ENVIRONMENT)
     shell = Shell(tmp_path)
     yield shell
-    for child in shell.started:
-        child.kill()
+    shell.clear_away()
 
 
 def test_a_run_until_decided_says_what_it_settled_wherever_one_looks(shell):
@@ -127,3 +126,23 @@ def test_max_k_means_nothing_for_a_run_of_a_fixed_number(shell):
     done = shell.run("resume", "last", "--max-k", "9", "--headless")
     assert done.returncode == 2
     assert "was not started with --until decided" in done.stderr
+
+
+def test_a_run_that_is_killed_again_and_again_settles_what_it_would_have_settled(shell):
+    """The runner dies without a word at moments that it does not choose; nothing is decided twice, or differently."""
+    slow = ENVIRONMENT.replace('return "yes"', 'await asyncio.sleep(0.05)\n        return "yes"')
+    slow = slow.replace("import random", "import asyncio, random").replace('"half": 0.5', '"half": 0.7, "most": 0.85')
+    (shell.folder / "drawn.py").write_text(slow)
+    started = ("run", "drawn.py", "--until", "decided", "--max-k", "40", "--seed", "s", "--headless")
+    assert shell.run(*started, "--log", "whole.db").returncode == 0
+    whole = json.loads(shell.run("show", "last", "--json", "--log", "whole.db").stdout)
+
+    for n_ended, args in ((6, started), (20, ("resume", "last", "--headless")), (34, ("resume", "last", "--headless"))):
+        child = shell.start(*args)
+        shell.wait_for_run(lambda run, least=n_ended: run["n_ended"] >= least)
+        child.kill()
+        child.wait()
+    assert shell.run("resume", "last", "--headless").returncode == 0
+    told = json.loads(shell.run("show", "last", "--json").stdout)
+    assert {one["id"]: one["settled"] for one in told["tasks"]} == {one["id"]: one["settled"] for one in whole["tasks"]}
+    assert told["state"] == "finished"

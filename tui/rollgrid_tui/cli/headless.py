@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 PROGRESS_SECONDS = 1.0
 
+NOT_FIXED = (
+    "p, q and verdicts take the number of attempts for fixed, and here the outcomes decided it: go by what is settled."
+)
+
 
 def run_headless(request: "RunRequest", *, as_json: bool, baseline: Path | None = None) -> int:
     """Carry the request out here; returns the exit code. With `as_json` the last line of stdout is one object."""
@@ -65,6 +69,8 @@ def _print_result(
         compared = diff_results(outcome.result, load_file(baseline))
         told = compared.statistics()
         emit(f"\n{told}")
+        if settled:
+            emit(NOT_FIXED)
         facts["diff"] = compared.to_dict() | {"statistics": told.to_dict()}
     if as_json:
         emit_json(facts)
