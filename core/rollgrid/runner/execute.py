@@ -18,7 +18,7 @@ from rollgrid.runner.prepare import Prepared, prepare_run
 from rollgrid.runner.ray_options import RayOptions
 from rollgrid.runner.request import RunRequest
 from rollgrid.runner.rescue import take_in
-from rollgrid.runner.resources import closing_resources
+from rollgrid.runner.resources import closing_resources, rarer_collections
 from rollgrid.runner.resume import prepare_resume
 from rollgrid.runner.sampling import SamplingPlan
 from rollgrid.runner.session import RunProgress, Session, SessionOptions, SessionOutcome
@@ -71,7 +71,8 @@ async def execute(
             on_message=on_message,
         )
         async with _carriers(request, prepared, None if adaptive else concurrency, on_message) as make_carrier:
-            outcome = await Session(prepared, replace(options, make_carrier=make_carrier)).run()
+            with rarer_collections():
+                outcome = await Session(prepared, replace(options, make_carrier=make_carrier)).run()
     return outcome.with_result(await aresult_from_log(request.log, request.run_id))
 
 

@@ -14,6 +14,7 @@ from rollgrid.runner import tally
 from rollgrid.runner.ledger import Ledger
 from rollgrid.runner.plan import all_slots
 from rollgrid.runner.prepare import prepare_run
+from rollgrid.runner.resources import rarer_collections
 from rollgrid.runner.rollouts import arun_rollouts
 from rollgrid.runner.session import Session, SessionOptions
 from rollgrid.runner.sink import NoLog
@@ -160,3 +161,16 @@ def test_an_attempt_is_counted_once_by_its_newest_take():
     counts.take(0, 1, attempt("+"))
     counts.take(0, 300, attempt("t"))
     assert (counts.n_ended, counts.n_scored, counts.n_passed) == (3, 2, 1)
+
+
+def test_a_runner_collects_more_rarely_and_leaves_the_collector_as_it_was():
+    before = gc.get_threshold()
+    with rarer_collections():
+        assert gc.get_threshold()[0] > before[0]
+    assert gc.get_threshold() == before
+    gc.set_threshold(0)
+    try:
+        with rarer_collections():
+            assert gc.get_threshold()[0] == 0  # switched off by somebody
+    finally:
+        gc.set_threshold(*before)
