@@ -35,6 +35,10 @@ MOST_BODIES = 1000
 """Transcripts that are read at most to look for copies."""
 
 
+SIMULATED = "simulated"
+"""A kind of model whose answers are made up, so that their likeness says nothing."""
+
+
 class Copies(NamedTuple):
     """A task whose scored attempts are byte for byte the same. `n_bytes` is the size of one output."""
 
@@ -86,6 +90,8 @@ def output_bytes(transcript: Mapping[str, Any]) -> bytes:
 def copies_in_result(result: "EnvironmentRunResult") -> list[Copies]:
     """Tasks whose scored attempts all have one output. Reads transcripts that lie in a log; blocks."""
     found: list[Copies] = []
+    if result.about.get("model_kind") == SIMULATED:
+        return found
     for one in result.task_results:
         scored = [attempt for attempt in one.attempts if attempt.score is not None]
         tokens = [0 if attempt.usage is None else attempt.usage.output_tokens for attempt in scored]

@@ -1,6 +1,7 @@
 """Agreement of a scorer with the people who reviewed its work."""
 
 import itertools
+import math
 
 import pytest
 
@@ -69,6 +70,39 @@ def test_a_queue_of_failures_alone_is_cautioned_about():
     assert "only attempts that the scorer failed were reviewed" in agreement(said(0, 0, 3, 2)).caution
     assert "only attempts that the scorer passed were reviewed" in agreement(said(3, 1, 0, 0)).caution
     assert "one verdict only" in agreement(said(3, 0, 2, 0)).caution
+
+
+TRUTHS = [
+    (0.50, 0.05, 0.05, 0.40),
+    (0.85, 0.03, 0.05, 0.07),
+    (0.30, 0.20, 0.05, 0.45),
+    (0.25, 0.25, 0.25, 0.25),
+    (0.60, 0.01, 0.01, 0.38),
+    (0.20, 0.02, 0.30, 0.48),
+]
+"""Shares of: both pass, scorer only, person only, both fail."""
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_the_interval_of_kappa_holds_the_truth_as_often_as_it_says(truth):
+    """Exactly: over every table that 15 reviews can make, weighted with its chance."""
+    n = 15
+    observed = truth[0] + truth[3]
+    scorer, person = truth[0] + truth[1], truth[0] + truth[2]
+    chance = scorer * person + (1 - scorer) * (1 - person)
+    kappa = (observed - chance) / (1 - chance)
+    held = defined = 0.0
+    for a, b, c in itertools.product(range(n + 1), repeat=3):
+        d = n - a - b - c
+        if d < 0:
+            continue
+        ways = math.factorial(n) // math.prod(map(math.factorial, (a, b, c, d)))
+        weight = ways * math.prod(p**k for p, k in zip(truth, (a, b, c, d), strict=True))
+        found = agreement(said(a, b, c, d)).kappa
+        if found is not None:
+            defined += weight
+            held += weight * (found.interval.low <= kappa + 1e-12 and kappa <= found.interval.high + 1e-12)
+    assert held / defined > 0.93
 
 
 def test_without_a_review_there_is_no_figure():

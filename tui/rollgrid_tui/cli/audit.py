@@ -80,11 +80,13 @@ def audit_command(settings: Settings, run: str, twice: bool, ref: str | None, co
 
 
 async def _look(path: Path, run: str) -> "tuple[Reviewed, list[Copies]]":
-    from rollgrid.analysis.audit import copies_in_log
+    from rollgrid.analysis.audit import SIMULATED, copies_in_log
     from rollgrid_tui.cli.reviews_file import reviewed_run
 
     async with open_reader(path) as reader:
         known = await reviewed_run(reader, run)
+        if known.row.model_kind == SIMULATED:
+            return known, []
         names = [task.id for task in known.tasks]
         return known, await copies_in_log(reader, known.row.run_id, names)
 

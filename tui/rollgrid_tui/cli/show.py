@@ -91,7 +91,7 @@ async def _show(
     scoring: str | None,
     as_json: bool,
 ) -> None:
-    from rollgrid.analysis.audit import copies_in_log
+    from rollgrid.analysis.audit import SIMULATED, copies_in_log
     from rollgrid.store.logged import LoggedRun
     from rollgrid_tui.cli.audit import copies_text
 
@@ -113,7 +113,8 @@ async def _show(
                 facts, text = _run(row, tasks, await asyncio.to_thread(LoggedRun(reader.path, row.run_id).overview))
             else:
                 facts, text = _run(row, tasks, overview(attempts))
-            copies = await copies_in_log(reader, row.run_id, [one.id for one in tasks])
+            names = [one.id for one in tasks]
+            copies = [] if row.model_kind == SIMULATED else await copies_in_log(reader, row.run_id, names)
             facts |= seen.facts() | {"identical_outputs": [one._asdict() for one in copies]}
             text = "\n".join([text, *seen.tail(), *(["", *copies_text(copies)] if copies else [])])
         else:
