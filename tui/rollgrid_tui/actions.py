@@ -176,7 +176,12 @@ ACTIONS: tuple[Action, ...] = (
         "The failed attempt before; while a search stands, the place before",
     ),
     Action(
-        "attempt.take", "take", ("t",), "other take", "An earlier take of this attempt, when it was run more than once"
+        "attempt.take",
+        "take",
+        ("t",),
+        "other take",
+        "An earlier take of this attempt, when it was run more than once",
+        command="rollgrid show RUN TASK ATTEMPT --take N",
     ),
     Action(
         "attempt.copy_answer",
@@ -201,6 +206,7 @@ ACTIONS: tuple[Action, ...] = (
         "contrast",
         "This attempt beside one of the task with the opposite outcome",
         hint="contrast",
+        command="rollgrid contrast RUN TASK ATTEMPT",
     ),
     Action(
         "attempt.back",
@@ -237,6 +243,7 @@ ACTIONS: tuple[Action, ...] = (
         "other attempt",
         "Compare with the next attempt of the opposite outcome",
         hint="other attempt",
+        command="rollgrid contrast RUN TASK ATTEMPT OTHER",
     ),
     Action(
         "contrast.other_back",
@@ -327,7 +334,15 @@ ACTIONS: tuple[Action, ...] = (
         "Let the run find out how many at once pass",
         command="rollgrid concurrency RUN auto",
     ),
-    Action("control.alerts", "alerts", ("a",), "alerts", "Errors by cause, and what to do about them", hint="alerts"),
+    Action(
+        "control.alerts",
+        "alerts",
+        ("a",),
+        "alerts",
+        "Errors by cause, and what to do about them",
+        hint="alerts",
+        command="rollgrid errors RUN",
+    ),
     Action(
         "control.review",
         "review",

@@ -103,15 +103,26 @@ def show_command(file: Path, as_json: bool) -> None:
     show_default=True,
     help="Of every interval and verdict.",
 )
+@click.option("--prompts", is_flag=True, help="Prompts and rates side by side, without a verdict; of any two.")
 @json_option
 @common_options()
 @click.pass_obj
-def diff_command(settings: Settings, a: str, b: str, confidence: float, as_json: bool) -> int:
+def diff_command(settings: Settings, a: str, b: str, confidence: float, prompts: bool, as_json: bool) -> int:
     """Compare B with its baseline A: each is a run or a baseline file.
 
-    Exit code 1 when B as a whole, or a task of it, regressed by more than chance.
+    Exit code 1 when B as a whole, or a task of it, regressed by more than chance. Runs of different environments are
+    only shown side by side, with what differs between them, part by part: --prompts.
     """
     baseline, current = load_either(settings, a), load_either(settings, b)
+    if prompts:
+        from rollgrid.environments.prompts import compare_prompts
+
+        beside = compare_prompts(baseline, current)
+        if as_json:
+            emit_json(beside.to_dict())
+        else:
+            emit(str(beside))
+        return 0
     compared = diff_results(current, baseline)
     told = compared.statistics(confidence)
     if as_json:
@@ -130,7 +141,7 @@ def diff_results(current: "EnvironmentRunResult", baseline: "EnvironmentRunResul
     try:
         return current.diff(baseline)
     except MismatchError as error:
-        raise CommandError(str(error), "Compare runs of one environment.") from error
+        raise CommandError(str(error), "rollgrid diff A B --prompts shows both sides.") from error
 
 
 def is_simulated(result: "EnvironmentRunResult") -> bool:

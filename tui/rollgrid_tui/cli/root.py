@@ -40,6 +40,8 @@ COMMANDS: dict[str, Entry] = {
     "concurrency": Entry("control", "Change how many attempts of a live run are made at once.", "Run"),
     "runs": Entry("runs", "List the runs of the log.", "Look"),
     "show": Entry("show", "Print a run, a task or one attempt.", "Look"),
+    "errors": Entry("errors", "Print a run's errors by cause, and what to do about them.", "Look"),
+    "contrast": Entry("contrast", "Print two attempts of a task step by step.", "Look"),
     "review": Entry("review", "Say whether a score is right, and what people said.", "Look"),
     "audit": Entry("audit", "How far a scorer agrees with people; copies; flaky verdicts.", "Look"),
     "baseline": Entry("baseline", "Pin a run as a reviewed JSON file.", "Compare"),

@@ -161,7 +161,7 @@ def _run(
 
 def heading(row: "RunRow") -> list[str]:
     """A run in a few lines: what, with which model, how far, with what outcome."""
-    state = row.effective_state + (f", {row.stopped_early}" if row.stopped_early else "")
+    state = row.effective_state + (f", {row.stopped_early}" if row.stopped_early not in {None, row.state} else "")
     simulated = "  SIMULATED: these answers are made up, no model was asked" if row.model_kind == "simulated" else ""
     lines = [
         f"run {row.run_id}  {row.env_name}  k={row.k_text}  {state}",
