@@ -266,6 +266,24 @@ async def test_review_opens_on_the_attempt_one_comes_from_and_escape_leads_back(
         assert isinstance(app.screen, RunScreen)
 
 
+async def test_a_contrast_leads_to_the_review_of_its_attempt():
+    async with dashboard(log_of(), "r4k9tz") as (app, pilot):
+        await pilot.press("down", "right", "right", "enter", "c", "R")
+        await settle(pilot)
+        assert screen(app).item == Item(1, 3, 1)
+
+
+async def test_another_scoring_is_agreed_with_as_it_is_seen():
+    """A person who held a fail for wrong agrees with a later scorer that lets it pass."""
+    log = log_of(1, ("pass",))
+    log.review_rows = [review_row(0, 1, verdict="disagree", passed=True)]
+    async with dashboard(log, "r4k9tz") as (app, pilot):
+        assert "⊞" in text(app), "what counts is what it deserves, beside the score that shows"
+        await pilot.press("R", "v", "a")
+        await settle(pilot)
+        assert log.review_rows[-1].passed is True
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [

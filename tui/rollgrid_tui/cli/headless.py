@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rollgrid.errors import RollgridError
 from rollgrid_tui.cli.baseline import SIMULATED_NOTE, diff_results, is_simulated, load_file
 from rollgrid_tui.cli.common import emit, emit_json, one_line, rate
 from rollgrid_tui.cli.streams import prints_on_stderr, unless_gone
@@ -44,7 +45,12 @@ def run_headless(request: "RunRequest", *, as_json: bool, baseline: Path | None 
             )
         )
     progress.close()
-    copies = copies_in_result(outcome.result)
+    copies: list[Copies] = []
+    try:
+        copies = copies_in_result(outcome.result)
+    except RollgridError as error:
+        # The result is there, and says so; only its transcripts cannot be read now.
+        progress.say(f"not looked for copies: {error}")
     with unless_gone(1):
         _print_result(outcome, as_json=as_json, baseline=baseline, copies=copies)
         sys.stdout.flush()

@@ -14,6 +14,7 @@ from rollgrid_tui.cli.common import (
     emit_json,
     find_run,
     json_option,
+    one_line,
     open_reader,
     rate,
     span,
@@ -246,6 +247,9 @@ async def _attempt(
     number: int,
     take: int | None,
 ) -> tuple[dict[str, Any], str]:
+    from rollgrid.store.rows import standing_reviews
+    from rollgrid_tui.state.review_book import review_line
+
     row = seen.row
     mine = sorted((a for a in attempts if a.attempt == number), key=lambda a: a.take)
     chosen = mine[-1] if mine and take is None else next((a for a in mine if a.take == take), None)
@@ -258,8 +262,9 @@ async def _attempt(
     body = await reader.transcript(*where) or await reader.live(*where)
     if body is not None and "score" in body:
         body["score"] = seen.score_of(chosen, body["score"])
+    reviews = [one for one in standing_reviews(await reader.reviews(row.run_id)) if one[1:4] == where[1:]]
     facts = {"run_id": row.run_id, "task": task.id, **chosen._asdict(), "transcript": body}
-    facts["task"] = task.id
+    facts |= {"task": task.id, "reviews": [one._asdict() for one in reviews]}
     head = [f"run {row.run_id}  task {task.id}  attempt {number}  take {chosen.take}  {outcome(chosen)}"]
     if chosen.superseded:
         head.append(f"superseded ({chosen.superseded}): it counts for nothing")
@@ -271,6 +276,7 @@ async def _attempt(
     if chosen.duration_seconds is not None:
         usage = f"{chosen.duration_seconds:.2f} s, {usage}"
     head.append(usage)
+    head += [f"review: {one_line(review_line(one))}" for one in reviews]
     return facts, "\n".join([*head, "", transcript_text(body)])
 
 

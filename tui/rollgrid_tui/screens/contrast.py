@@ -120,6 +120,9 @@ class ContrastScreen(ControlScreen):
         )
         return steps_of(transcript, outcome)
 
+    def attempt_here(self) -> tuple[int, int] | None:
+        return self._index, self._given
+
     # -- what happens
 
     def action_difference(self, step: int) -> None:
