@@ -140,3 +140,15 @@ def test_names_of_tasks_are_shown_without_what_a_terminal_would_obey():
     text = str(plan_run(result(graded("a\x1b[31mb\u202ec", 8, 8))))
     assert "\x1b" not in text
     assert "\u202e" not in text
+
+
+def test_a_zone_that_was_settled_as_the_run_went_on_stays_settled():
+    """Attempts that were in the air when it was settled may weaken the evidence; the claim was made before."""
+    told = {"claim": "saturated", "says": "saturated", "evidence": 20.8, "n_passed": 15, "n_scored": 15}
+    run = result(graded("t", 15, 17), about={"settled": {"t": told}})
+    assert ZONE.judge(15, 17).claim is None
+    (task,) = plan_run(run).settled
+    assert (task.finding.claim, task.finding.evidence) == (Claim.saturated, 20.8) if task.finding else False
+    assert plan_run(run).expected.attempts == 0
+    # Against a baseline another question is asked.
+    assert plan_run(run, result(graded("t", 8, 8))).open
