@@ -59,6 +59,11 @@ class RunRow(NamedTuple):
         return "dead" if self.state in {"running", "paused", "stopping"} and not self.alive else self.state
 
     @property
+    def until_decided(self) -> bool:
+        """Whether attempts are made until something is settled of each task, instead of a fixed number."""
+        return self.source.get("sampling") is not None
+
+    @property
     def k_text(self) -> str:
         """`k`, with a sign where tasks want more (`8+`) or fewer (`8-`) than that."""
         usual = self.n_tasks * self.k

@@ -25,7 +25,7 @@ from rollgrid_tui.cli.control import task_index
 from rollgrid_tui.cli.runs import run_facts
 from rollgrid_tui.cli.scorings import Seen, seen_by
 from rollgrid_tui.cli.transcript import transcript_text
-from rollgrid_tui.cli.until import is_until_decided, settled_evidence, settled_facts, settled_line, settled_word
+from rollgrid_tui.cli.until import settled_evidence, settled_facts, settled_line, settled_word
 
 if TYPE_CHECKING:
     from rollgrid.store.logged import Overview
@@ -137,7 +137,7 @@ def _run(
 
     shown: list[dict[str, Any]] = []
     lines: list[list[str]] = []
-    asked = is_until_decided(row)
+    asked = row.until_decided
     columns = ("task", "attempts", "passed", "unscored", "tokens", *(("settled",) if asked else ()))
     for task in tasks:
         mine = at_a_glance.get(task.index, Overview())

@@ -76,11 +76,6 @@ def settled_lines(settled: Mapping[str, Mapping[str, Any]], n_tasks: int) -> lis
     return lines
 
 
-def is_until_decided(row: "RunRow") -> bool:
-    """Whether the run samples until something is decided."""
-    return row.source.get("sampling") is not None
-
-
 def settled_word(task: "TaskRow") -> str:
     return "open" if task.settled is None else task.settled.claim
 
@@ -105,6 +100,6 @@ def settled_evidence(task: "TaskRow") -> list[str]:
 
 def settled_facts(row: "RunRow", task: "TaskRow") -> dict[str, Any]:
     """For programs; nothing of a run with a fixed number of attempts."""
-    if not is_until_decided(row):
+    if not row.until_decided:
         return {}
     return {"settled": None if task.settled is None else task.settled._asdict()}

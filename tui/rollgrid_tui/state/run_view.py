@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from rollgrid.store.rows import AttemptRow, ReviewRow, RunRow, TaskRow
+from rollgrid.store.rows import AttemptRow, ReviewRow, RunRow, Settled, TaskRow
 from rollgrid_tui.state.figures import (
     NOTHING,
     Cell,
@@ -67,6 +67,7 @@ class _Task:
     older: dict[int, dict[int, AttemptRow]] = field(default_factory=dict[int, dict[int, AttemptRow]])
     """All takes by attempt, for the attempts that have more than one."""
     figures: Figures = NOTHING
+    settled: Settled | None = None
     version: int = 0
 
 
@@ -92,10 +93,7 @@ class RunView:
         self._places: dict[int, int] = {}
         self._pace = Pace()
         self._live = False
-        self._interval: Interval | None = None
-        self._n_learning, self._summed = 0, False
-        self._n_settled = 0
-        self._newly_settled: set[int] = set()
+        self._sums: _Sums | None = None
         self._ordered_at = 0.0
         self._order_is_old = False
 
@@ -122,8 +120,7 @@ class RunView:
             if row.task < len(self._tasks):
                 self._take_in(self._tasks[row.task], row)
                 dirty.add(row.task)
-        changed = {index for index in dirty if self._fold(index)} | self._newly_settled
-        self._newly_settled = set()
+        changed = {index for index in dirty if self._fold(index)}
         looked = range(len(self._tasks)) if tasks is not None else changed
         widest = max((len(self._tasks[index].cells) for index in looked), default=0)
         self.columns = widest if tasks is not None else max(widest, self.columns)
@@ -146,10 +143,6 @@ class RunView:
                 self._tasks.append(_Task(row, []))
             elif row == self._tasks[index].row:
                 continue
-            elif row.settled != self._tasks[index].row.settled:
-                self._tasks[index].version += 1
-                self._newly_settled.add(index)
-                self._summed = False
             self._tasks[index].row = row
             changed.append(index)
         return changed
@@ -173,12 +166,12 @@ class RunView:
         for attempt, row in task.takes.items():
             cells[attempt - 1] = cell_of(row, live=self._live)
         figures = figures_of(cells, task.takes.values())
-        if figures == task.figures and cells == task.cells:
+        if figures == task.figures and cells == task.cells and task.row.settled == task.settled:
             return False
         self.totals = add(self.totals, task.figures, figures)
-        task.cells, task.figures = cells, figures
+        task.cells, task.figures, task.settled = cells, figures, task.row.settled
         task.version += 1
-        self._summed = False
+        self._sums = None
         return True
 
     # -- order
@@ -260,11 +253,6 @@ class RunView:
         return self._tasks[task].figures
 
     @property
-    def until_decided(self) -> bool:
-        """Whether the run samples until something is settled of each task."""
-        return self.run is not None and self.run.source.get("sampling") is not None
-
-    @property
     def has_baseline(self) -> bool:
         return bool(self._baseline)
 
@@ -306,11 +294,7 @@ class RunView:
         run = self.run
         if run is None:
             return None
-        if not self._summed:
-            self._interval = clustered((t.figures.n_passed, t.figures.n_scored) for t in self._tasks)
-            self._n_learning = sum(1 for t in self._tasks if t.figures.zone is Zone.learning)
-            self._n_settled = sum(t.row.settled is not None and t.row.settled.is_claim for t in self._tasks)
-            self._summed = True
+        sums = self._sums = self._sums or _sums_of(self._tasks)
         planned = run.n_planned
         throughput = eta = None
         now = self._clock()
@@ -324,12 +308,27 @@ class RunView:
         return Header(
             run.effective_state,
             self.totals,
-            self._interval,
+            sums.interval,
             planned,
-            self._n_learning,
+            sums.n_learning,
             throughput,
             eta,
             run.concurrency,
             elapsed,
-            (self._n_settled, len(self._tasks)) if self.until_decided else None,
+            (sums.n_settled, len(self._tasks)) if run.until_decided else None,
         )
+
+
+class _Sums(NamedTuple):
+    interval: Interval | None
+    n_learning: int
+    n_settled: int
+
+
+def _sums_of(tasks: Sequence[_Task]) -> _Sums:
+    """What the header says of all tasks together."""
+    return _Sums(
+        clustered((one.figures.n_passed, one.figures.n_scored) for one in tasks),
+        sum(one.figures.zone is Zone.learning for one in tasks),
+        sum(one.row.settled is not None and one.row.settled.is_claim for one in tasks),
+    )

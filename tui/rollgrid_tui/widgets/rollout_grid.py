@@ -130,7 +130,7 @@ class RolloutGrid(ScrollView, can_focus=True):
         # Asked for while drawing, so that rows drawn before a resize was told are not drawn in vain.
         view = self.view
         width = self.scrollable_size.width
-        key = (width, view.columns, self._longest_label, view.has_baseline, view.until_decided)
+        key = (width, view.columns, self._longest_label, view.has_baseline, self._until_decided)
         if self._shaped[0] != key:
             self._shaped = (key, lay_out(*key))
         return self._shaped[1]
@@ -139,7 +139,11 @@ class RolloutGrid(ScrollView, can_focus=True):
     def natural_width(self) -> int:
         """The width beyond which it has no use for more."""
         view = self.view
-        return natural_width(view.columns, self._longest_label, view.has_baseline, view.until_decided)
+        return natural_width(view.columns, self._longest_label, view.has_baseline, self._until_decided)
+
+    @property
+    def _until_decided(self) -> bool:
+        return self.view.run is not None and self.view.run.until_decided
 
     # -- cursor
 
