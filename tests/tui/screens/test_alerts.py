@@ -205,7 +205,7 @@ async def test_an_answer_is_told_once_on_the_screen_that_is_up():
         log.command_rows.append(CommandRow(1, "r4k9tz", NOW, "mira", "resume", {}, False, "the run is running"))
         log.touch()
         await settle(pilot)
-        assert "the run is running  (resume, mira, " in text(app)
+        assert "  mira  resume: refused: the run is running" in text(app)
         assert isinstance(app.screen, AttemptScreen)
         app.screen.status.hush()
         await pilot.press("escape")
@@ -216,7 +216,7 @@ async def test_an_answer_is_told_once_on_the_screen_that_is_up():
 async def test_a_stopped_run_with_unscored_attempts_says_how_to_go_on():
     log = log_of(state="stopped", stopped_early="error-storm", alive=False)
     async with dashboard(log, "r4k9tz", size=(120, 24)) as (app, pilot):
-        await pilot.press("space")
+        await pilot.press("x")
         await pilot.pause()
-        assert "rollgrid resume r4k9tz runs what has no score" in text(app)
+        assert "the run is stopped; Space runs what has no score" in text(app)
         assert log.posted == []

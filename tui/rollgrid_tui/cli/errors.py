@@ -114,14 +114,13 @@ def errors_text(
             indent(sample),
         ]
     if commands:
-        lines += ["", "asked of the run:", *(f"  {command_line(command)}" for command in commands)]
+        lines += ["", "asked of the run:", *(f"  {command_line(command, tasks)}" for command in commands)]
     return "\n".join(lines)
 
 
-def command_line(row: "CommandRow") -> str:
+def command_line(row: "CommandRow", tasks: "Sequence[TaskRow]") -> str:
     """Who asked for what, when, and what the runner said."""
-    asked = " ".join([row.command, *(str(value) for value in row.args.values())])
-    answer = "not answered" if row.accepted is None else row.answer or "done"
-    refused = "refused: " if row.accepted is False else ""
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.at))
-    return f"{when}  {row.author}  {asked}: {refused}{answer}"
+    from rollgrid_tui.state.asked import answer_line
+
+    day = time.strftime("%Y-%m-%d", time.localtime(row.at))
+    return f"{day} {answer_line(row, lambda task: tasks[task].id if 0 <= task < len(tasks) else None)}"

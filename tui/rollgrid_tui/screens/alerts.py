@@ -7,7 +7,7 @@ from textual.widget import Widget
 
 from rollgrid_tui.keymap import bindings
 from rollgrid_tui.screens.base import StatusBar
-from rollgrid_tui.screens.run_control import ControlScreen, history
+from rollgrid_tui.screens.run_control import ControlScreen
 from rollgrid_tui.state.alerts_view import ADVICE, Cluster, clusters
 from rollgrid_tui.state.attempt_view import BODY, Block, Kind, section
 from rollgrid_tui.state.run_view import RunView
@@ -147,7 +147,7 @@ class AlertsScreen(ControlScreen):
     def _show_detail(self) -> None:
         one = self._chosen()
         blocks = self._about(one) if one is not None else []
-        commands = history(self.dashboard.feed.commands)
+        commands = self.control.history()
         if commands:
             lines = (Block(Kind.quiet, line, indent=BODY, hang=10) for line in commands)
             blocks += section("what was asked of the run", *lines)

@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from rollgrid.store.rows import CommandRow
 from rollgrid_tui.feed import Feed
 from rollgrid_tui.keymap import Keymap, bindings
 from rollgrid_tui.screens.base import FeedScreen, StatusBar
+from rollgrid_tui.state.asked import answer_line
 from rollgrid_tui.state.run_view import IN_PROGRESS, RunView
 from rollgrid_tui.widgets.words import one_line
 
@@ -90,6 +90,13 @@ class RunControl:
     def _more(self) -> str:
         return self._keymap.first("control.more") or "rollgrid more"
 
+    def name_of(self, task: int) -> str | None:
+        return self._view.task(task).id if 0 <= task < self._view.n_tasks else None
+
+    def history(self, most: int = 20) -> list[str]:
+        """Commands of the run with who gave them, when, and what the runner said; the newest first."""
+        return [answer_line(row, self.name_of) for row in reversed(self._feed.commands[-most:])]
+
     async def post(self, command: str, args: dict[str, Any], status: StatusBar, words: str) -> None:
         try:
             await self._feed.post(command, args)
@@ -103,35 +110,10 @@ class RunControl:
         answered = [row for row in commands if row.accepted is not None]
         fresh = [row for row in answered if self._told is not None and row.command_id not in self._told]
         if fresh:
-            status.say(answer_line(fresh[-1]), "$muted" if fresh[-1].accepted else "$warn")
+            status.say(answer_line(fresh[-1], self.name_of), "$muted" if fresh[-1].accepted else "$warn")
         # Before the log is read there is nothing to tell news from.
         if self._view.run is not None:
             self._told = {row.command_id for row in answered}
-
-
-def answer_line(row: CommandRow) -> str:
-    """What was answered, to what, to whom and when: the time of day at which it was asked."""
-    answer = one_line(row.answer or "done", 120)
-    return f"{answer}  ({_asked(row)}, {one_line(row.author, 40)}, {_clock(row.at)})"
-
-
-def history(commands: Sequence[CommandRow], most: int = 20) -> list[str]:
-    """Commands of a run with who gave them, when, and what the runner said; the newest first."""
-    lines: list[str] = []
-    for row in reversed(commands[-most:]):
-        answer = "not answered yet" if row.accepted is None else one_line(row.answer or "done", 200)
-        refused = "refused: " if row.accepted is False else ""
-        lines.append(f"{_clock(row.at)}  {one_line(row.author, 40)}  {_asked(row)}: {refused}{answer}")
-    return lines
-
-
-def _asked(row: CommandRow) -> str:
-    args = " ".join(one_line(str(value), 40) for value in row.args.values())
-    return f"{one_line(row.command, 20)} {args}".strip()
-
-
-def _clock(at: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(at))
 
 
 class ControlScreen(FeedScreen):
