@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from rollgrid_tui.dashboard import Dashboard
 from rollgrid_tui.feed import Feed
 from rollgrid_tui.keymap import Keymap
+from rollgrid_tui.review_desk import ReviewDesk
 from support.fake_log import NOW, FakeLog
 
 
@@ -23,12 +24,12 @@ class Clock:
 
 
 def make_feed(log: FakeLog, clock: Clock | None = None, path: Path | None = None) -> Feed:
+    path = path or Path(__file__)
     return Feed(
-        path or Path(__file__),
+        path,
         open_reader=log.open,
         post_command=log.post,
-        post_review=log.review,
-        undo_review=log.undo,
+        reviews=ReviewDesk(path, "ada", post=log.review, undo=log.undo),
         author="ada",
         fps=50,
         clock=clock or Clock(),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rollgrid.errors import RunError
+from rollgrid.store.overview import Overview
 from rollgrid.store.rows import AttemptRow, CommandRow, ReviewRow, RunRow, TaskRow
 from rollgrid.store.scorings import RescoredRow, ScoringName
 
@@ -261,13 +262,13 @@ class FakeReader:
         self._ask("runs")
         return self.log.run_rows[:limit]
 
-    async def run(self, run_id: str) -> RunRow | None:
-        self._ask("run")
-        return next((row for row in self.log.run_rows if row.run_id == run_id), None)
     async def learning(self, run_ids: Collection[str]) -> dict[str, int]:
         self._ask("learning")
         return dict.fromkeys(run_ids, 1)
 
+    async def run(self, run_id: str) -> RunRow | None:
+        self._ask("run")
+        return next((row for row in self.log.run_rows if row.run_id == run_id), None)
 
     async def tasks(self, run_id: str) -> list[TaskRow]:
         self._ask("tasks")
@@ -278,9 +279,13 @@ class FakeReader:
         self._ask("task_text")
         return f"the prompt of task {task + 1}", 391
 
-    async def attempts(self, run_id: str, after_seq: int = 0) -> list[AttemptRow]:
+    async def attempts(self, run_id: str, after_seq: int = 0, task: int | None = None) -> list[AttemptRow]:
         self._ask("attempts")
-        return sorted((row for row in self.log.attempt_rows if row.seq > after_seq), key=lambda row: row.seq)
+        rows = (row for row in self.log.attempt_rows if row.seq > after_seq and task in {None, row.task})
+        return sorted(rows, key=lambda row: row.seq)
+
+    async def overview(self, run_id: str, *, lately: bool = False) -> Overview:
+        raise NotImplementedError("runs in memory are small; a real log tells of large ones")
 
     async def transcript(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None:
         self._ask("transcript")

@@ -62,16 +62,24 @@ class Terminal:
         got = b""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            ready, _, _ = select.select([self._master], [], [], left)
-            if not ready:
-                break
-            try:
-                chunk = os.read(self._master, 65536)
-            except OSError:
-                break
+            chunk = self._chunk(left)
             if not chunk:
                 break
             got += chunk
+        return self._take_in(got)
+
+    def read_some(self, seconds: float) -> bytes:
+        """What arrives next, as soon as something does, and at most after this time."""
+        return self._take_in(self._chunk(seconds))
+
+    def _chunk(self, seconds: float) -> bytes:
+        ready, _, _ = select.select([self._master], [], [], seconds)
+        try:
+            return os.read(self._master, 65536) if ready else b""
+        except OSError:
+            return b""
+
+    def _take_in(self, got: bytes) -> bytes:
         self.output += got
         self._emulator.feed(self._decoder.decode(got))
         return got

@@ -10,11 +10,12 @@ from typing import Any, Protocol, TypeVar
 from textual.message import Message
 
 from rollgrid.errors import RollgridError
-from rollgrid.store.codec import storable
-from rollgrid.store.reviews import post_review, undo_review
+from rollgrid.store.overview import Overview
 from rollgrid.store.rows import AttemptRow, CommandRow, ReviewRow, RunRow, TaskRow
 from rollgrid.store.scorings import OWN, RescoredRow, ScoringName
+from rollgrid_tui.attach import LARGE, Attachment
 from rollgrid_tui.bodies import Bodies
+from rollgrid_tui.review_desk import ReviewDesk
 from rollgrid_tui.scoring_desk import ScoringDesk
 from rollgrid_tui.state.run_view import IN_PROGRESS, Changes, RunView
 from rollgrid_tui.state.runs_view import RunsView
@@ -36,11 +37,12 @@ class Reader(Protocol):
 
     async def changed(self) -> bool: ...
     async def runs(self, limit: int = 200) -> list[RunRow]: ...
+    async def learning(self, run_ids: Collection[str]) -> dict[str, int]: ...
     async def run(self, run_id: str) -> RunRow | None: ...
     async def tasks(self, run_id: str) -> list[TaskRow]: ...
     async def task_text(self, run_id: str, task: int) -> tuple[str, Any]: ...
-    async def attempts(self, run_id: str, after_seq: int = 0) -> list[AttemptRow]: ...
-    async def learning(self, run_ids: Collection[str]) -> dict[str, int]: ...
+    async def attempts(self, run_id: str, after_seq: int = 0, task: int | None = None) -> list[AttemptRow]: ...
+    async def overview(self, run_id: str, *, lately: bool = False) -> Overview: ...
     async def transcript(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
     async def live(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None: ...
     async def commands(self, run_id: str) -> list[CommandRow]: ...
@@ -52,9 +54,6 @@ class Reader(Protocol):
 
 OpenReader = Callable[[Path], Awaitable[Reader]]
 PostCommand = Callable[[Path, str, str, dict[str, Any], str], Awaitable[int]]
-PostReview = Callable[..., Awaitable[ReviewRow]]
-"""`rollgrid.store.reviews.post_review`."""
-UndoReview = Callable[[Path, tuple[str, int, int, int], str], Awaitable[ReviewRow]]
 
 
 class LogChanged(Message, bubble=False):
@@ -74,8 +73,7 @@ class Feed:
         open_reader: OpenReader,
         post_command: PostCommand,
         author: str,
-        post_review: PostReview = post_review,
-        undo_review: UndoReview = undo_review,
+        reviews: ReviewDesk | None = None,
         fps: float = 10.0,
         clock: Callable[[], float] = time.time,
         notify: Callable[[], None] = lambda: None,
@@ -100,8 +98,8 @@ class Feed:
         """How often the log was looked at, and how many bodies were read; tests count both."""
         self._open_reader = open_reader
         self._post_command = post_command
-        self.author = storable(author)
-        self._post_review, self._undo_review = post_review, undo_review
+        self.author = author
+        self.reviews = reviews or ReviewDesk(path, author, written=self._poke)
         self._period = 1 / fps
         self._reader: Reader | None = None
         self._identity: tuple[int, int] | None = None
@@ -110,7 +108,7 @@ class Feed:
         self._runs_at = 0.0
         self._alive_at = 0.0
         self._seq = 0
-        self._reviewed = 0
+        self._attachment: Attachment | None = None
         self._stale = True
         self._watched: tuple[int, int] | None = None
         self._changes = Changes()
@@ -127,7 +125,9 @@ class Feed:
             self.scoring.show(scoring, same_run=self.run_id == run_id)
             self.run = RunView(self.clock)
             self.run_id = run_id
-            self._seq = self._reviewed = 0
+            self._seq = 0
+            self.reviews.follow(run_id)
+            self._attachment = None
             self.live, self._watched = None, None
             self.commands = ()
             self._changes = Changes()
@@ -182,16 +182,6 @@ class Feed:
         """Ask the followed run's runner for something. Raises `RollgridError` when the log cannot be written."""
         if self.run_id is not None:
             await self._post_command(self.path, self.run_id, command, args or {}, self.author)
-
-    async def review(self, task: int, attempt: int, take: int, **said: Any) -> None:
-        """Keep what the author says of a take of the followed run. Raises `RollgridError` when that cannot be."""
-        await self._post_review(self.path, (self.run_id or "", task, attempt, take), self.author, **said)
-        self._poke()
-
-    async def take_back_review(self, task: int, attempt: int, take: int) -> None:
-        """Undo the author's newest review of a take. Raises `RollgridError` when there is none."""
-        await self._undo_review(self.path, (self.run_id or "", task, attempt, take), self.author)
-        self._poke()
 
     def pause(self) -> None:
         """Nothing is on the screen: stop looking."""
@@ -255,6 +245,8 @@ class Feed:
         if changed or (now - self._alive_at >= ALIVE_SECONDS and self._in_progress()):
             self._alive_at = now
             fresh |= await self._read_run(reader, rows=changed)
+        if self._attachment is not None:
+            fresh |= await self._read_on(reader)
         if self._want_runs and (
             (self._runs_old and now - self._runs_at >= RUNS_SECONDS)
             or not self.runs.loaded
@@ -274,7 +266,12 @@ class Feed:
         if run is None:
             raise RollgridError(f"there is no run {run_id} in this log")
         tasks = await reader.tasks(run_id) if view.wants_tasks(run) else None
+        # Sums are of the run's own scores.
+        if rows and not self._seq and run.n_started >= LARGE and self.scoring.shown == OWN:
+            return await self._attach(reader, view, run, tasks)
         attempts = await reader.attempts(run_id, self._seq) if rows else []
+        if self._attachment is not None:
+            await self._attachment.read_tasks(reader, {row.task for row in attempts})
         seen = await self.scoring.seen(reader, run_id, attempts, view)
         if view is not self.run:
             return False  # Another run was asked for meanwhile.
@@ -282,10 +279,7 @@ class Feed:
             self._seq = max(self._seq, max(row.seq for row in attempts))
         changes = view.apply(run, tasks, seen)
         if rows:
-            reviews = await reader.reviews(run_id, self._reviewed)
-            if reviews and view is self.run:
-                self._reviewed = reviews[-1].touched
-                changes |= view.apply_reviews(reviews)
+            changes |= view.apply_reviews(await self.reviews.news(reader, run_id))
         self._changes |= changes
         fresh = bool(changes) or bool(attempts)
         if rows:
@@ -294,6 +288,29 @@ class Feed:
             fresh |= commands != self.commands
             self.commands = commands
         return await self._read_live(reader, run_id, view) or fresh
+
+    async def _attach(self, reader: Reader, view: RunView, run: RunRow, tasks: list[TaskRow] | None) -> bool:
+        """The sums of a large run; the rest follows with the next looks."""
+        attachment = Attachment(view, run)
+        changes = view.apply(run, tasks)
+        changes |= await attachment.begin(reader)
+        if view is self.run:
+            self._attachment, self._seq = attachment, attachment.seq
+            self._changes |= changes
+            self._poke()
+        return view is self.run
+
+    async def _read_on(self, reader: Reader) -> bool:
+        attachment, view = self._attachment, self.run
+        if attachment is None or view is None:
+            return False
+        fresh = await attachment.read_on(reader, self._watched[0] if self._watched is not None else None)
+        if view is self.run:
+            if attachment.is_whole:
+                self._attachment = None
+            else:
+                self._wake.set()
+        return fresh
 
     async def _read_live(self, reader: Reader, run_id: str, view: RunView) -> bool:
         watched = self._watched

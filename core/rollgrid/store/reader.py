@@ -19,6 +19,7 @@ from rollgrid.store.connection import BOOLEAN, connect, connect_async
 from rollgrid.store.files import LogFiles
 from rollgrid.store.lease import LeaseRow
 from rollgrid.store.opening import prepare_log
+from rollgrid.store.overview import Overview, read_overview
 from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, ReviewRow, RunRow, Settled, TaskRow
 from rollgrid.store.scorings import (
     SELECT_NAMES,
@@ -50,7 +51,7 @@ _ATTEMPT = ", ".join(f'passed AS "passed [{BOOLEAN}]"' if name == "passed" else 
 # the planner from that index.
 _ALL_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? ORDER BY +seq"
 _NEW_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? AND seq > ? ORDER BY seq"
-_TASK_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? AND task = ? AND seq > ? ORDER BY +seq"
+_TASK_ATTEMPTS = f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? AND task = ? AND +seq > ? ORDER BY +seq"
 
 _REVIEW = ", ".join(
     f'{name} AS "{name} [{BOOLEAN}]"' if name in ("passed", "blind") else name for name in ReviewRow._fields
@@ -75,9 +76,6 @@ SELECT task, attempt, take, output_tokens FROM attempt WHERE {_SCORED} AND task 
 
 _OF_ATTEMPTS = ("attempt_", "review")
 """How the names of those kinds of event begin that are about one attempt."""
-
-LOOK_SECONDS = 1.0
-"""How often a reader sees whether its files are still those of the log."""
 _LEARNING = """
 SELECT run_id, count(*) FROM (
   SELECT run_id, task FROM attempt
@@ -85,6 +83,9 @@ SELECT run_id, count(*) FROM (
   GROUP BY run_id, task HAVING min(passed) < max(passed)
 ) GROUP BY run_id
 """
+
+LOOK_SECONDS = 1.0
+"""How often a reader sees whether its files are still those of the log."""
 
 _MANY = 4000
 """More rows than this are turned into tuples off the event loop."""
@@ -136,14 +137,14 @@ class LogReader:
         rows = await self._all(f"{_SELECT_RUNS} ORDER BY run.created_seq DESC LIMIT ?", limit)
         return [_run_row(row, now) for row in rows]
 
-    async def run(self, run_id: str) -> RunRow | None:
-        rows = await self._all(f"{_SELECT_RUNS} WHERE run.run_id = ?", run_id)
-        return _run_row(rows[0], time.time()) if rows else None
     async def learning(self, run_ids: Collection[str]) -> dict[str, int]:
         """How many tasks of each run have passed attempts and failed ones. Goes through all attempts of these runs."""
         rows = await self._all(_LEARNING, to_text(list(run_ids))) if run_ids else []
         return dict.fromkeys(run_ids, 0) | {str(run_id): int(n) for run_id, n in rows}
 
+    async def run(self, run_id: str) -> RunRow | None:
+        rows = await self._all(f"{_SELECT_RUNS} WHERE run.run_id = ?", run_id)
+        return _run_row(rows[0], time.time()) if rows else None
 
     async def resolve(self, text: str) -> str:
         """The run that a person means: an id, the beginning of one run's id, or `last`. `RunError` otherwise."""
@@ -210,6 +211,10 @@ class LogReader:
     async def reviews(self, run_id: str, after_seq: int = 0) -> list[ReviewRow]:
         """Every review of the run that an event after `after_seq` made or took back, in the order of these events."""
         return [ReviewRow._make(row) for row in await self._all(_REVIEWS, run_id, after_seq)]
+
+    async def overview(self, run_id: str, *, lately: bool = False) -> Overview:
+        """The run's attempts as sums, one row a task; with `lately` also when those of the last minute ended."""
+        return await read_overview(self._all, run_id, lately=lately)
 
     async def events(
         self,

@@ -60,7 +60,7 @@ class ReviewScreen(QueueScreen):
     async def _review(self, item: Item, said: dict[str, Any], *, on: bool) -> None:
         """Keep what was said of an attempt; `on`: and go to the next one that is to be judged."""
         try:
-            await self.dashboard.feed.review(*item, **said)
+            await self.dashboard.feed.reviews.post(item, **said)
         except (RollgridError, sqlite3.Error, OSError) as error:
             self.status.say(one_line(str(error), 200), "$bad")
             return
@@ -80,7 +80,7 @@ class ReviewScreen(QueueScreen):
             self.status.say("you have no review here to take back", "$muted", 3)
             return
         try:
-            await self.dashboard.feed.take_back_review(*item)
+            await self.dashboard.feed.reviews.undo(item)
         except (RollgridError, sqlite3.Error, OSError) as error:
             self.status.say(one_line(str(error), 200), "$bad")
             return

@@ -84,7 +84,7 @@ class QueueScreen(FeedScreen):
     @property
     def state(self) -> ReviewView:
         if self.queue is None:
-            self.queue = ReviewView(self.view, self.dashboard.feed.author)
+            self.queue = ReviewView(self.view, self.dashboard.feed.reviews.author)
         return self.queue
 
     @property

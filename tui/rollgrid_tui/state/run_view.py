@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from rollgrid.store.rows import AttemptRow, ReviewRow, RunRow, Settled, TaskRow
+from rollgrid.store.overview import Overview
+from rollgrid.store.rows import AttemptRow, ReviewRow, RunRow, TaskRow
 from rollgrid_tui.state.figures import (
     NOTHING,
     Cell,
@@ -13,13 +14,12 @@ from rollgrid_tui.state.figures import (
     Interval,
     Zone,
     add,
-    cell_of,
     clustered,
-    figures_of,
 )
 from rollgrid_tui.state.order import Filter, Sort, next_failure, sort_key
 from rollgrid_tui.state.pace import Pace
 from rollgrid_tui.state.review_book import ReviewBook
+from rollgrid_tui.state.task_fold import TaskFold
 
 RESORT_SECONDS = 2.0
 """A sort or filter that depends on results is looked at again this often, so that rows do not jump under the eye."""
@@ -58,19 +58,6 @@ class Header(NamedTuple):
     """How many tasks are settled, of all; None in a run with a fixed number of attempts."""
 
 
-@dataclass(slots=True)
-class _Task:
-    row: TaskRow
-    cells: list[Cell]
-    takes: dict[int, AttemptRow] = field(default_factory=dict[int, AttemptRow])
-    """The current take by attempt."""
-    older: dict[int, dict[int, AttemptRow]] = field(default_factory=dict[int, dict[int, AttemptRow]])
-    """All takes by attempt, for the attempts that have more than one."""
-    figures: Figures = NOTHING
-    settled: Settled | None = None
-    version: int = 0
-
-
 class RunView:
     """Folds rows of the log. Tasks are named by their position in the run, attempts from 1."""
 
@@ -89,7 +76,7 @@ class RunView:
         self._baseline: Mapping[str, tuple[int, int]] = {}
         """Passed and scored by task id."""
         self._clock = clock
-        self._tasks: list[_Task] = []
+        self._tasks: list[TaskFold] = []
         self._places: dict[int, int] = {}
         self._pace = Pace()
         self._live = False
@@ -118,12 +105,37 @@ class RunView:
                 dirty.update(range(len(self._tasks)))
         for row in attempts:
             if row.task < len(self._tasks):
-                self._take_in(self._tasks[row.task], row)
+                if self._tasks[row.task].take_in(row) and row.ended_at is not None:
+                    self._pace.add(row.ended_at)
                 dirty.add(row.task)
+        return self._settle(dirty, before, header, whole=tasks is not None)
+
+    def apply_overview(self, overview: Overview) -> Changes:
+        """Take in the sums of tasks whose attempts are read later, by `fill`."""
+        before = (len(self._tasks), self.columns)
+        for sums in overview.tasks:
+            if sums.task < len(self._tasks):
+                self._tasks[sums.task].sums = sums
+        for ended_at in overview.ended_lately:
+            self._pace.add(ended_at)
+        return self._settle(range(len(self._tasks)), before, True, whole=True)
+
+    def fill(self, task: int, attempts: Iterable[AttemptRow], *, since: int) -> None:
+        """The attempts of a task of which only sums were there: the grid shows all that there was up to `since`."""
+        entry = self._tasks[task]
+        entry.sums = None
+        for row in attempts:
+            if entry.take_in(row) and row.seq > since and row.ended_at is not None:
+                self._pace.add(row.ended_at)
+
+    def is_filled(self, task: int) -> bool:
+        return task >= len(self._tasks) or self._tasks[task].sums is None
+
+    def _settle(self, dirty: Iterable[int], before: tuple[int, int], header: bool, *, whole: bool) -> Changes:
         changed = {index for index in dirty if self._fold(index)}
-        looked = range(len(self._tasks)) if tasks is not None else changed
+        looked = range(len(self._tasks)) if whole else changed
         widest = max((len(self._tasks[index].cells) for index in looked), default=0)
-        self.columns = widest if tasks is not None else max(widest, self.columns)
+        self.columns = widest if whole else max(widest, self.columns)
         structure = (len(self._tasks), self.columns) != before
         if structure:
             self._reorder()
@@ -140,37 +152,19 @@ class RunView:
         changed: list[int] = []
         for index, row in enumerate(rows):
             if index == len(self._tasks):
-                self._tasks.append(_Task(row, []))
+                self._tasks.append(TaskFold(row))
             elif row == self._tasks[index].row:
                 continue
             self._tasks[index].row = row
             changed.append(index)
         return changed
 
-    def _take_in(self, task: _Task, row: AttemptRow) -> None:
-        known = task.takes.get(row.attempt)
-        news = known is None or known.take != row.take or known.phase != "ended"
-        if news and row.phase == "ended" and row.ended_at is not None:
-            self._pace.add(row.ended_at)
-        if known is None or (known.take == row.take and row.attempt not in task.older):
-            task.takes[row.attempt] = row
-            return
-        takes = task.older.setdefault(row.attempt, {known.take: known})
-        takes[row.take] = row
-        counting = [take for take in takes.values() if take.superseded is None]
-        task.takes[row.attempt] = max(counting or takes.values(), key=lambda take: take.take)
-
     def _fold(self, index: int) -> bool:
         task = self._tasks[index]
-        cells = [Cell.pending] * max(task.row.k, max(task.takes, default=0))
-        for attempt, row in task.takes.items():
-            cells[attempt - 1] = cell_of(row, live=self._live)
-        figures = figures_of(cells, task.takes.values())
-        if figures == task.figures and cells == task.cells and task.row.settled == task.settled:
+        before = task.figures
+        if not task.fold(live=self._live):
             return False
-        self.totals = add(self.totals, task.figures, figures)
-        task.cells, task.figures, task.settled = cells, figures, task.row.settled
-        task.version += 1
+        self.totals = add(self.totals, before, task.figures)
         self._sums = None
         return True
 
@@ -273,18 +267,12 @@ class RunView:
 
     def takes(self, task: int, attempt: int) -> list[AttemptRow]:
         """All takes of an attempt, oldest first."""
-        entry = self._tasks[task]
-        older = entry.older.get(attempt)
-        if older is not None:
-            return [older[take] for take in sorted(older)]
-        current = entry.takes.get(attempt)
-        return [] if current is None else [current]
+        return self._tasks[task].takes_of(attempt)
 
     def all_takes(self) -> Iterator[AttemptRow]:
         """Every take of every attempt, also those that no longer count."""
         for task in self._tasks:
-            for attempt, row in task.takes.items():
-                yield from task.older[attempt].values() if attempt in task.older else (row,)
+            yield from task.all_takes()
 
     def next_failure(self, task: int, attempt: int, step: int = 1) -> tuple[int, int] | None:
         """The failure after (or, with step -1, before) this cell in reading order, around the end if need be."""
@@ -325,7 +313,7 @@ class _Sums(NamedTuple):
     n_settled: int
 
 
-def _sums_of(tasks: Sequence[_Task]) -> _Sums:
+def _sums_of(tasks: Sequence[TaskFold]) -> _Sums:
     """What the header says of all tasks together."""
     return _Sums(
         clustered((one.figures.n_passed, one.figures.n_scored) for one in tasks),

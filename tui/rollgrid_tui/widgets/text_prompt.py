@@ -38,7 +38,8 @@ class TextPrompt(Input):
         self.value = text
         self.display = True
         self.cursor_position = len(self.value)
-        self.focus()
+        # At once: what is typed right behind the key that opened it is meant for it.
+        self.screen.set_focus(self)
 
     def on_key(self, event: events.Key) -> None:
         if event.key in {"escape", "enter"}:
