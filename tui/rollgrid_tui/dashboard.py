@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 from textual import work
 from textual.app import App
 from textual.command import CommandPalette
+from textual.events import Key
 from textual.signal import Signal
 
 from rollgrid.errors import RollgridError
@@ -34,7 +35,9 @@ from rollgrid_tui.screens.run_control import RunControl
 from rollgrid_tui.screens.runs import RunsScreen
 from rollgrid_tui.sessions import start_session
 from rollgrid_tui.state.run_view import RunView
+from rollgrid_tui.widgets.filter_input import FilterInput
 from rollgrid_tui.widgets.plain_scrollbar import use_plain_scroll_bars
+from rollgrid_tui.widgets.text_prompt import TextPrompt
 from rollgrid_tui.widgets.words import one_line
 
 if TYPE_CHECKING:
@@ -290,6 +293,18 @@ class Dashboard(SparingApp, inherit_bindings=False):
         screen = self.screen
         if isinstance(screen, RunScreen):
             screen.go_to(task, attempt)
+
+    def on_key(self, event: Key) -> None:
+        """What is typed in one bunch with the key that opens a line to type in is meant for that line.
+
+        Over a slow connection keys come in bunches; they were sent on before the line had the focus. A line keeps what
+        it is given itself, so what arrives here missed it.
+        """
+        line = self.focused
+        if isinstance(line, FilterInput | TextPrompt) and (event.is_printable or event.key in {"enter", "escape"}):
+            event.stop()
+            event.prevent_default()
+            line.post_message(Key(event.key, event.character))
 
     # -- actions
 

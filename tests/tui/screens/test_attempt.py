@@ -1,5 +1,7 @@
 """The attempt screen."""
 
+from textual.events import Key
+
 from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.widgets.bar import Bar
@@ -161,3 +163,15 @@ async def test_a_search_takes_the_keys_of_the_failures_until_it_is_ended():
         await pilot.press("escape")
         await settle(pilot)
         assert app.screen.SCOPES[0] == "grid"
+
+
+async def test_what_is_typed_in_one_bunch_with_the_key_that_opens_the_search_is_not_lost():
+    log = log_of(attempt_row(0, 1), bodies={(0, 1): transcript("alpha beta alpha")})
+    async with dashboard(log, "r4k9tz", size=(110, 30)) as (app, pilot):
+        await pilot.press("enter")
+        await settle(pilot)
+        for key in ("slash", *"alpha", "enter"):
+            app.post_message(Key(key, "/" if key == "slash" else key if len(key) == 1 else None))
+        await settle(pilot)
+        view = app.screen.query_one(TranscriptView)
+        assert (view.words, view.has_focus) == ("alpha", True)
