@@ -143,8 +143,10 @@ def guard_output() -> None:
     look_at_the_environment()
     streams: tuple[TextIO, ...] = (sys.stdout, sys.stderr)
     for stream in streams:
-        if isinstance(stream, io.TextIOWrapper):
-            _guard(cast("TextIO", stream))
+        # In a Ray worker there is a wrapper around it.
+        inner: object = getattr(stream, "stream", stream)
+        if isinstance(inner, io.TextIOWrapper):
+            _guard(cast("TextIO", inner))
 
 
 def _guard(stream: TextIO) -> None:
