@@ -59,6 +59,10 @@ def sampling_of(
     )
 
 
+_NAMED = 12
+"""Of so many tasks a line says the names; `rollgrid show` has all."""
+
+
 def settled_lines(settled: Mapping[str, Mapping[str, Any]], n_tasks: int) -> list[str]:
     """How many tasks are settled, and a line for each claim with its tasks."""
     from rollgrid.analysis.sequential import NO_CLAIMS, Claim
@@ -72,7 +76,9 @@ def settled_lines(settled: Mapping[str, Mapping[str, Any]], n_tasks: int) -> lis
     first = {str(one["says"]): order.index(one["claim"]) for one in settled.values() if one["claim"] in order}
     lines = [f"settled: {claimed} of {n_tasks} tasks, each claim wrong at most 5 times in 100"]
     for says in sorted(by_says, key=lambda one: first.get(one, len(order))):
-        lines.append(f"  {clean_line(says)}: {', '.join(by_says[says])}")
+        named = by_says[says]
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        lines.append(f"  {clean_line(says)}: {', '.join(named[:_NAMED])}{more}")
     return lines
 
 
