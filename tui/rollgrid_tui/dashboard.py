@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import select
-import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
@@ -19,22 +17,15 @@ from rollgrid_tui import theme
 from rollgrid_tui.baselines import BaselineFile, counts_of, described, load_baseline, load_run, match
 from rollgrid_tui.feed import Feed, LogChanged
 from rollgrid_tui.glyphs import glyphs
-from rollgrid_tui.hangup import HangupWatch, terminal_files
 from rollgrid_tui.keymap import Keymap, bindings
 from rollgrid_tui.palette import ActionProvider
-from rollgrid_tui.repaint import SparingApp
-from rollgrid_tui.screens.alerts import AlertsScreen
-from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.base import FeedScreen
-from rollgrid_tui.screens.baselines import BaselinesScreen
-from rollgrid_tui.screens.contrast import ContrastScreen
-from rollgrid_tui.screens.help import HelpScreen
-from rollgrid_tui.screens.review import ReviewScreen
 from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.screens.run_control import RunControl
 from rollgrid_tui.screens.runs import RunsScreen
 from rollgrid_tui.sessions import start_session
 from rollgrid_tui.state.run_view import RunView
+from rollgrid_tui.terminal_app import TerminalApp
 from rollgrid_tui.widgets.filter_input import FilterInput
 from rollgrid_tui.widgets.plain_scrollbar import use_plain_scroll_bars
 from rollgrid_tui.widgets.text_prompt import TextPrompt
@@ -70,7 +61,7 @@ MISMATCHES = {
 }
 
 
-class Dashboard(SparingApp, inherit_bindings=False):
+class Dashboard(TerminalApp, inherit_bindings=False):
     """A view of one log. It never touches a run: what it wants of one, it asks through the log."""
 
     CSS_PATH = "dashboard.tcss"
@@ -90,6 +81,7 @@ class Dashboard(SparingApp, inherit_bindings=False):
         run_id: str | None = None,
         project: Path | None = None,
         baseline: Path | None = None,
+        on_hint: Callable[[], None] | None = None,
     ) -> None:
         # Textual picks its filter for NO_COLOR here, before our theme is known: with colours of the terminal's own it
         # takes them out, else it writes them as 24-bit greys.
@@ -100,6 +92,9 @@ class Dashboard(SparingApp, inherit_bindings=False):
         self.first_run = run_id
         self._baseline: Baseline | None = None
         self._wanted_baseline = baseline
+        self._on_hint = on_hint
+        """Called once the hint for somebody's first time was shown; None: no hint is shown."""
+        self._hinting = False
         self.project = project or Path.cwd()
         """Where baseline files are looked for."""
         self.start_session = start_session
@@ -107,11 +102,8 @@ class Dashboard(SparingApp, inherit_bindings=False):
         self.load_run = load_run
         """Reads a run of the log as a result, for comparing; blocks."""
         self.load_history: LoadHistory = load_history
-        self.failure: Exception | None = None
-        """What ended the application, when that was a fault of its own."""
         self.control: RunControl | None = None
         """Of the run that is followed."""
-        self._hangup: HangupWatch | None = None
         for each in theme.THEMES.values():
             self.register_theme(each)
         self.theme = theme.THEMES[theme_name].name
@@ -123,8 +115,6 @@ class Dashboard(SparingApp, inherit_bindings=False):
     def on_mount(self) -> None:
         use_plain_scroll_bars()
         self.set_keymap(self.keymap.for_textual())
-        self._leave_on_signals()
-        self._leave_with_the_terminal()
         suspended = cast("Signal[App[None]]", self.app_suspend_signal)  # pyright: ignore[reportUnknownMemberType]
         resumed = cast("Signal[App[None]]", self.app_resume_signal)  # pyright: ignore[reportUnknownMemberType]
         suspended.subscribe(self, lambda _: self.feed.pause())
@@ -148,35 +138,18 @@ class Dashboard(SparingApp, inherit_bindings=False):
         screen = self.screen
         if isinstance(screen, FeedScreen) and screen.is_mounted:
             screen.log_changed()
+            if self._on_hint is not None:
+                self._hint(screen, self._on_hint)
 
-    def _handle_exception(self, error: Exception) -> None:
-        if self.failure is None:
-            self.failure = error
-        super()._handle_exception(error)
-
-    def _print_error_renderables(self) -> None:
-        """What went wrong is raised by `run_dashboard`, not printed with every local variable."""
-        self._exit_renderables.clear()
-
-    def _leave_on_signals(self) -> None:
-        """A lost connection or a polite kill ends the dashboard in order, with the terminal as it was."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGHUP, signal.SIGTERM):
-            try:
-                loop.add_signal_handler(number, self.exit)
-            except (NotImplementedError, RuntimeError, ValueError):
-                return  # Not the main thread, as in tests: signals are somebody else's.
-
-    def _leave_with_the_terminal(self) -> None:
-        if not self.is_headless and hasattr(select, "poll") and (files := terminal_files()):
-            loop = asyncio.get_running_loop()
-            self._hangup = HangupWatch(files, lambda: loop.call_soon_threadsafe(self.exit))
-            self._hangup.start()
-
-    def on_unmount(self) -> None:
-        if self._hangup is not None:
-            self._hangup.stop()
-            self._hangup = None
+    def _hint(self, screen: FeedScreen, shown: Callable[[], None]) -> None:
+        """Once, and until the next key."""
+        self._on_hint = None
+        self._hinting = True
+        keys = (self.keymap.first(f"app.{name}") for name in ("help", "commands", "quit"))
+        screen.status.say(
+            "{} lists all keys, {} finds an action by name, {} quits and runs go on".format(*keys), "$accent", 60
+        )
+        shown()
 
     # -- screens
 
@@ -217,6 +190,8 @@ class Dashboard(SparingApp, inherit_bindings=False):
                 return
 
     def open_attempt(self, task: int, attempt: int, take: int | None = None) -> None:
+        from rollgrid_tui.screens.attempt import AttemptScreen
+
         view: RunView | None = self.feed.run
         if view is not None:
             self.push_screen(AttemptScreen(view, task, attempt, take))
@@ -262,29 +237,34 @@ class Dashboard(SparingApp, inherit_bindings=False):
                 screen.status.say(f"no differences are shown: {told}", seconds=20)
 
     def open_contrast(self, task: int, attempt: int) -> None:
+        from rollgrid_tui.screens.contrast import ContrastScreen
+
         if self.feed.run is not None:
             self.push_screen(ContrastScreen(self.feed.run, task, attempt))
 
+    def _back_to(self, kind: type[FeedScreen]) -> bool:
+        """Go back to the screen of this kind; False when none is open."""
+        if not any(isinstance(screen, kind) for screen in self.screen_stack):
+            return False
+        while not isinstance(self.screen, kind):
+            self.pop_screen()
+        return True
+
     def open_alerts(self) -> None:
         """The storm desk; back to it when an attempt was opened from it."""
+        from rollgrid_tui.screens.alerts import AlertsScreen
+
         view = self.feed.run
-        if view is None or isinstance(self.screen, AlertsScreen):
-            return
-        if any(isinstance(screen, AlertsScreen) for screen in self.screen_stack):
-            while not isinstance(self.screen, AlertsScreen):
-                self.pop_screen()
-        else:
+        if view is not None and not self._back_to(AlertsScreen):
             self.push_screen(AlertsScreen(view))
 
     def open_review(self, cell: tuple[int, int] | None) -> None:
         """The review queue, at this attempt; back to it when one came from there."""
+        from rollgrid_tui.screens.attempt import AttemptScreen
+        from rollgrid_tui.screens.review import ReviewScreen
+
         view = self.feed.run
-        if view is None:
-            return
-        if any(isinstance(screen, ReviewScreen) for screen in self.screen_stack):
-            while not isinstance(self.screen, ReviewScreen):
-                self.pop_screen()
-        else:
+        if view is not None and not self._back_to(ReviewScreen):
             self.push_screen(ReviewScreen(view, cell, wanted=isinstance(self.screen, AttemptScreen)))
 
     def close_attempt(self, task: int, attempt: int) -> None:
@@ -294,33 +274,33 @@ class Dashboard(SparingApp, inherit_bindings=False):
         if isinstance(screen, RunScreen):
             screen.go_to(task, attempt)
 
+    # -- actions
+
     def on_key(self, event: Key) -> None:
         """What is typed in one bunch with the key that opens a line to type in is meant for that line.
 
         Over a slow connection keys come in bunches; they were sent on before the line had the focus. A line keeps what
         it is given itself, so what arrives here missed it.
         """
+        if self._hinting and isinstance(self.screen, FeedScreen):
+            self._hinting = False
+            self.screen.status.hush()
         line = self.focused
         if isinstance(line, FilterInput | TextPrompt) and (event.is_printable or event.key in {"enter", "escape"}):
             event.stop()
             event.prevent_default()
             line.post_message(Key(event.key, event.character))
 
-    # -- actions
-
     def action_help(self) -> None:
+        from rollgrid_tui.screens.help import HelpScreen
+
         screen = self.screen
         if isinstance(screen, FeedScreen):
             self.push_screen(HelpScreen(screen.SCOPES, self.keymap, self.glyphs))
 
     def action_baselines(self) -> None:
         """Once in the stack of screens, so that Escape leads back where one came from."""
-        if not isinstance(self.screen, FeedScreen) or isinstance(self.screen, BaselinesScreen):
-            return
-        if any(isinstance(screen, BaselinesScreen) for screen in self.screen_stack):
-            while not isinstance(self.screen, BaselinesScreen):
-                self.pop_screen()
-        else:
+        if isinstance(self.screen, FeedScreen) and not self._back_to(BaselinesScreen):
             self.push_screen(BaselinesScreen())
 
     def action_command_palette(self) -> None:
