@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rollgrid.analysis.comparison import Count, Verdict, compare_counts, overall_delta
-from rollgrid.analysis.critical import t_point
+from rollgrid.analysis.critical import z_point
 from rollgrid.analysis.wilson import Interval, clustered, wilson
 
 Rng = np.random.Generator
@@ -115,11 +115,11 @@ def coverage_of_clustered(
 ) -> float:
     """How often the overall interval of `m` tasks with `k` attempts holds the rate over all tasks there are."""
     rng = np.random.default_rng(seed)
-    t = t_point(confidence, m - 1)
+    z = z_point(confidence)
     inside = 0
     for _ in range(rounds):
         passed = rng.binomial(k, population.draw(rng, m)).tolist()
-        inside += holds(clustered([(one, k) for one in passed], t=t), population.mean)
+        inside += holds(clustered([(one, k) for one in passed], z), population.mean)
     return inside / rounds
 
 

@@ -255,7 +255,7 @@ def overall_delta(pairs: Sequence[tuple[Count, Count]], confidence: float = 0.95
         return Overall(old, new, float(mean), these, these)
     t = t_point(confidence, m - 1)
     if all(move == moves[0] for move in moves):
-        a, b = clustered([a for a, _ in pairs], z, t), clustered([b for _, b in pairs], z, t)
+        a, b = clustered([a for a, _ in pairs], z), clustered([b for _, b in pairs], z)
         return Overall(old, new, float(mean), newcombe(old, a, new, b) if a and b else None, these)
     centre = float(mean)
     error = math.sqrt(math.fsum((float(move) - centre) ** 2 for move in moves) / (m - 1) / m)

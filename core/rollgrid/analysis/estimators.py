@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rollgrid.analysis.critical import checked_confidence, t_point, z_point
+from rollgrid.analysis.critical import checked_confidence, z_point
 from rollgrid.analysis.passk import pass_at, pass_hat
 from rollgrid.analysis.quantiles import Quantiles, quantiles
 from rollgrid.analysis.wilson import Interval, clustered, wilson
@@ -180,7 +180,6 @@ def statistics(result: "EnvironmentRunResult", confidence: float = 0.95) -> RunS
     ]
     tasks = tuple(_task(one, mine, z) for one, mine in zip(result.task_results, taken, strict=True))
     counts = [(one.n_passed, one.n_scored) for one in tasks]
-    measured = sum(scored > 0 for _, scored in counts)
     passed, scored, attempts = result.n_passed, result.n_scored, result.n_attempts
     effort = _effort([one for mine in taken for one in mine])
     return RunStatistics(
@@ -194,7 +193,7 @@ def statistics(result: "EnvironmentRunResult", confidence: float = 0.95) -> RunS
         n_scored=scored,
         n_passed=passed,
         mean_value=result.mean_value,
-        interval=clustered(counts, z, t_point(confidence, measured - 1) if measured > 1 else None),
+        interval=clustered(counts, z),
         interval_these_tasks=wilson(passed, scored, z),
         bounds=_bounds(passed, scored, attempts),
         at_j=tuple(_at_j(tasks)),

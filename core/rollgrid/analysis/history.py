@@ -6,7 +6,7 @@ from typing import Any
 
 from rollgrid.analysis.changes import Counts, Split, likely_places, overall_changes, task_changes
 from rollgrid.analysis.comparison import Count
-from rollgrid.analysis.critical import checked_confidence, t_point, z_point
+from rollgrid.analysis.critical import checked_confidence, z_point
 from rollgrid.analysis.wilson import Interval, clustered, wilson
 
 __all__ = ["Change", "History", "PastRun", "TaskHistory", "history"]
@@ -195,7 +195,7 @@ def history(env_name: str, runs: Sequence[PastRun], confidence: float = 0.95) ->
         confidence=confidence,
         runs=tuple(runs),
         series=series,
-        intervals=tuple(_overall(run, z, confidence) for run in runs),
+        intervals=tuple(clustered([(one.passed, one.scored) for one in run.counts.values()], z) for run in runs),
         changes=tuple(sorted(overall, key=lambda one: one.at)),
         tasks=tuple(
             TaskHistory(
@@ -253,12 +253,6 @@ def _other_policy(old: PastRun, new: PastRun) -> bool:
     if old.policy_fingerprint is None or new.policy_fingerprint is None:
         return old.model != new.model
     return old.policy_fingerprint != new.policy_fingerprint
-
-
-def _overall(run: PastRun, z: float, confidence: float) -> Interval | None:
-    measured = sum(one.scored > 0 for one in run.counts.values())
-    t = t_point(confidence, measured - 1) if measured > 1 else None
-    return clustered([(one.passed, one.scored) for one in run.counts.values()], z, t)
 
 
 def _sum(counts: Iterable[tuple[int, int]]) -> Count:

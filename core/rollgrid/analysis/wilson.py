@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rollgrid.analysis.beta import beta_quantile
+
 __all__ = ["T95", "Z95", "Interval", "clustered", "newcombe", "t95", "wilson"]
 
 Z95 = 1.959963984540054
@@ -59,39 +61,49 @@ def wilson(passed: float, n: float, z: float = Z95) -> Interval | None:
     return Interval(low, high)
 
 
-def clustered(counts: Iterable[tuple[int, int]], z: float = Z95, t: float | None = None) -> Interval | None:
+def clustered(counts: Iterable[tuple[int, int]], z: float = Z95) -> Interval | None:
     """Interval of the pooled pass rate over tasks like these; None when nothing is scored.
 
-    `counts` are (passed, scored) by task; `z` and `t` are the points of the wanted confidence, 95 % by default, `t`
-    with one degree of freedom less than there are tasks.
+    `counts` are (passed, scored) by task; `z` is the normal point of the wanted confidence, 95 % by default.
 
-    Assumes that the tasks are a random sample of the tasks one cares about and that attempts of one task resemble each
-    other. Wilson's interval at an effective sample size: the share's binomial variance over its variance between tasks
-    (linearised ratio estimator: L. Kish, Survey Sampling, 1965), times (z/t)² for having estimated that variance from
-    few tasks (E. L. Korn and B. I. Graubard, Survey Methodology 24, 1998). It is kept between the number of tasks (all
-    attempts of a task alike) and the number of attempts (no likeness at all). When everything passed or everything
-    failed nothing shows how alike attempts are, and the number of tasks is taken, the careful end: five tasks that
-    always pass say little about a sixth.
+    Assumes that the tasks are a random sample of the tasks one cares about, and nothing of how their rates are spread:
+    a task's observed rate is a number between 0 and 1, whatever its attempts have in common, and the interval is one
+    for the mean of such numbers. The uncertainty about the mean is that of the Bayesian bootstrap (D. B. Rubin, Annals
+    of Statistics 9, 1981) with a task more that was not seen, of the worst kind (rate 0) for the lower end and of the
+    best for the upper (N. Gaffke, Mathematical Methods of Statistics 14, 2005; E. Learned-Miller and P. Thomas,
+    arXiv:1905.06208). Without that task some tasks that all look alike would claim that no other kind exists. It weighs
+    half a task, as in H. Jeffreys' interval of a share, which this is when each task always passes or never does. The
+    distribution is taken as the beta distribution with its mean and variance. Tasks with more scored attempts weigh
+    more, as they do in the rate; their effective number is L. Kish's (Survey Sampling, 1965).
+
+    A single task says nothing about others; of that Wilson's interval is given. The interval is never narrower than
+    Wilson's of all attempts, which answers for exactly these tasks.
     """
     pairs = [(passed, scored) for passed, scored in counts if scored]
     n = sum(scored for _, scored in pairs)
     if not n:
         return None
     total = sum(passed for passed, _ in pairs)
-    m = len(pairs)
-    if m == 1:
-        return wilson(total, n, z)
+    pooled = wilson(total, n, z)
+    if len(pairs) == 1 or pooled is None:
+        return pooled
     share = total / n
-    fewest = n * n / sum(scored * scored for _, scored in pairs)
-    effective = fewest
-    if 0 < total < n:
-        spread = sum((passed - share * scored) ** 2 for passed, scored in pairs)
-        variance = m / (m - 1) * spread / (n * n)
-        ratio = (z / (t95(m - 1) if t is None else t)) ** 2
-        # A variance of nearly zero is rounding: all tasks have one rate.
-        known = share * (1 - share) / variance * ratio if variance > 1e-18 else math.inf
-        effective = min(float(n), max(fewest, known))
-    return wilson(share * effective if total < n else effective, effective, z)
+    square = math.fsum(passed * passed / scored for passed, scored in pairs) / n
+    m = n * n / sum(scored * scored for _, scored in pairs)
+    chance = math.erfc(z / math.sqrt(2)) / 2
+    low, high = _lower(share, square, m, chance), 1 - _lower(1 - share, 1 - 2 * share + square, m, chance)
+    return Interval(min(low, pooled.low), max(high, pooled.high))
+
+
+def _lower(mean: float, square: float, m: float, chance: float) -> float:
+    """The quantile of the mean of `m` tasks with this mean and mean square, and half a task of rate 0."""
+    if mean <= 0:
+        return 0.0
+    mass = m + 0.5
+    centre = mean * m / mass
+    variance = (square * m / mass - centre * centre) / (mass + 1)
+    size = centre * (1 - centre) / variance - 1
+    return beta_quantile(centre * size, (1 - centre) * size, chance)
 
 
 def newcombe(old: float, around_old: Interval, new: float, around_new: Interval) -> Interval:

@@ -29,21 +29,21 @@ def test_wilson_covers_as_stated_on_average_over_the_rates(n):
     assert least > 0.79
 
 
+ALIKE = ("every task 0.5", "every task 0.9", "mostly good", "always or never")
+"""Where tasks hardly differ, or are all or nothing, the interval is rather too wide."""
+
+
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: one.name)
 @pytest.mark.parametrize(("m", "k"), [(20, 4), (20, 16), (50, 8)])
 def test_the_overall_interval_covers_as_stated(population, m, k):
-    assert 0.93 <= coverage_of_clustered(population, m, k, ROUNDS, seed=1) <= 0.98
+    assert 0.93 <= coverage_of_clustered(population, m, k, ROUNDS, seed=1) <= (1 if population.name in ALIKE else 0.98)
 
 
-@pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: one.name)
-def test_with_five_tasks_the_overall_interval_is_on_the_careful_side(population):
-    assert coverage_of_clustered(population, 5, 8, ROUNDS, seed=2) >= 0.93
-
-
-def test_rare_hopeless_tasks_are_missed_by_few_tasks():
-    """Five tasks hold none of the rare ones more often than not, and no method can know of them: stated, not hidden."""
-    assert coverage_of_clustered(RARE_HOPELESS, 5, 32, ROUNDS, seed=3) < 0.9
-    assert coverage_of_clustered(RARE_HOPELESS, 100, 8, ROUNDS, seed=3) > 0.92
+@pytest.mark.parametrize("population", [*POPULATIONS, RARE_HOPELESS], ids=lambda one: one.name)
+@pytest.mark.parametrize(("m", "k"), [(3, 8), (5, 2), (5, 32), (10, 8)])
+def test_with_few_tasks_the_overall_interval_covers_at_least_as_stated(population, m, k):
+    # 0.95 less two standard errors, and a little for the quantities that are only approximated.
+    assert coverage_of_clustered(population, m, k, ROUNDS, seed=2) >= 0.925
 
 
 def test_attempts_taken_for_independent_would_claim_too_much():

@@ -1,12 +1,15 @@
 """Closed-form intervals, against scipy and published values."""
 
+import itertools
 import random
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
+from rollgrid.analysis.beta import beta_quantile
 from rollgrid.analysis.critical import false_discovery, t_point, z_point
 from rollgrid.analysis.wilson import Interval, clustered, newcombe, t95, wilson
 from support.simulation import interval_of
@@ -55,36 +58,51 @@ def test_one_task_has_the_interval_of_its_attempts():
     assert clustered([(3, 8), (0, 0)]) == wilson(3, 8)
 
 
-def test_attempts_that_are_all_alike_count_as_one_for_each_task():
+def test_tasks_that_always_pass_or_never_do_have_jeffreys_interval():
     # 20 tasks, each all or nothing: 12 of 20, however many attempts were made.
-    assert clustered([(8, 8)] * 12 + [(0, 8)] * 8) == pytest.approx(wilson(12, 20))
+    expected = (special.betaincinv(12, 8.5, 0.025), special.betaincinv(12.5, 8, 0.975))
+    assert clustered([(8, 8)] * 12 + [(0, 8)] * 8) == pytest.approx(expected, abs=1e-8)
+    assert clustered([(64, 64)] * 12 + [(0, 64)] * 8) == pytest.approx(expected, abs=1e-8)
 
 
-def test_attempts_without_likeness_count_each():
-    assert clustered([(4, 8)] * 10) == pytest.approx(wilson(40, 80))
+def test_attempts_without_likeness_say_more_than_tasks_and_less_than_attempts():
+    def width(counts):
+        interval = clustered(counts)
+        return interval.high - interval.low
+
+    assert clustered([(4, 8)] * 10) == wilson(40, 80)
+    spread = [(2, 8), (6, 8)] * 5
+    assert width([(4, 8)] * 10) < width(spread) < width([(8, 8), (0, 8)] * 5)
 
 
 def test_when_everything_passed_only_the_number_of_tasks_is_known():
-    assert clustered([(8, 8)] * 5) == pytest.approx(wilson(5, 5))
-    assert clustered([(0, 64)] * 5) == pytest.approx(wilson(0, 5))
+    assert clustered([(8, 8)] * 5) == pytest.approx((special.betaincinv(5, 0.5, 0.025), 1.0), abs=1e-8)
+    assert clustered([(0, 64)] * 5) == pytest.approx((0.0, special.betaincinv(0.5, 5, 0.975)), abs=1e-8)
 
 
-def test_the_overall_interval_follows_the_published_recipe():
-    # Kish's linearised variance and Korn and Graubard's degrees of freedom, by hand for three tasks of unequal size.
-    counts = [(7, 8), (3, 6), (2, 8)]
-    n, share = 22, 12 / 22
-    variance = 3 / 2 * sum((p - share * s) ** 2 for p, s in counts) / n**2
-    effective = share * (1 - share) / variance * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 2)) ** 2
-    fewest = n**2 / (64 + 36 + 64)
-    assert effective < fewest
-    assert clustered(counts) == pytest.approx(wilson(share * fewest, fewest))
-    wide = [(7, 8), (6, 8), (7, 8), (6, 8), (8, 8), (5, 8), (7, 8), (6, 8)]
-    share = 52 / 64
-    variance = 8 / 7 * sum((p - share * s) ** 2 for p, s in wide) / 64**2
-    effective = share * (1 - share) / variance * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 7)) ** 2
-    effective = min(64, effective)
-    assert effective > 8
-    assert clustered(wide) == pytest.approx(wilson(share * effective, effective), abs=1e-5)
+def test_one_failure_more_never_makes_the_interval_narrower_at_its_lower_end():
+    ends = [clustered([(8, 8)] * 4 + [(8 - failed, 8)]).low for failed in range(9)]
+    assert all(later < earlier + 1e-4 for earlier, later in itertools.pairwise(ends))
+
+
+def test_the_overall_interval_is_the_bayesian_bootstrap_with_half_a_task_at_the_end():
+    counts = [(7, 8), (3, 6), (2, 8), (8, 8), (5, 8), (1, 2)]
+    passed, scored = np.array(counts, dtype=float).T
+    n = scored.sum()
+    weights = scored * (n / (scored**2).sum())
+    drawn = np.random.default_rng(1).dirichlet([*weights, 0.5], 200_000)
+    low = np.quantile(drawn[:, :-1] @ (passed / scored), 0.025)
+    high = np.quantile(drawn[:, :-1] @ (passed / scored) + drawn[:, -1], 0.975)
+    # The beta distribution with the same mean and variance stands for the drawn one.
+    assert clustered(counts) == pytest.approx((low, high), abs=0.015)
+
+
+@pytest.mark.parametrize("chance", [0.0001, 0.025, 0.5, 0.975])
+def test_quantiles_of_the_beta_distribution_are_scipys(chance):
+    for a in (0.02, 0.5, 1.0, 3.7, 40.0, 2000.0):
+        for b in (0.02, 0.5, 1.0, 12.0, 900.0):
+            assert beta_quantile(a, b, chance) == pytest.approx(float(special.betaincinv(a, b, chance)), abs=1e-7)
+    assert (beta_quantile(2, 3, 0), beta_quantile(2, 3, 1)) == (0.0, 1.0)
 
 
 def test_the_difference_of_two_shares_is_newcombes():
