@@ -35,7 +35,7 @@ class RunProgress:
     """Why nothing more is started although the concurrency would let it."""
     n_tasks: int = 0
     n_settled: int | None = None
-    """Tasks of which nothing more is asked; None in a run of a fixed number of attempts."""
+    """Tasks of which something is settled; None in a run of a fixed number of attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

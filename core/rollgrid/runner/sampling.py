@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rollgrid.analysis.plan import LOOKAHEAD, Need, need, questions_of
-from rollgrid.analysis.sequential import Claim, Question, ZoneQuestion
+from rollgrid.analysis.sequential import NO_CLAIMS, Claim, Question, ZoneQuestion
 
 if TYPE_CHECKING:
     from rollgrid.environments.result import EnvironmentRunResult
@@ -131,10 +131,11 @@ class Sampling:
 
     @property
     def n_settled(self) -> int:
-        """Tasks that are settled, or of which there is no more to be had."""
-        return sum(one.claim is not None for one in self._tasks)
+        """Tasks of which something is claimed."""
+        return sum(one.claim is not None and one.claim not in NO_CLAIMS for one in self._tasks)
 
     def is_settled(self, task: int) -> bool:
+        """Whether the task wants no more attempts: it is settled, or there is no more to be had of it."""
         return self._tasks[task].claim is not None
 
     def warm(self) -> None:

@@ -86,6 +86,8 @@ def test_a_task_between_two_zones_ends_at_the_largest_number_of_attempts():
     (decision,) = feed(sampling, 0, ([True] * 8 + [False]) * 3)
     assert decision.claim is Claim.too_close
     assert decision.n_scored <= 20
+    assert sampling.is_settled(0)
+    assert sampling.n_settled == 0
     assert "20 attempts" in decision.says
 
 
