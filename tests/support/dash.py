@@ -1,6 +1,6 @@
 """The dashboard on a log in memory, for tests."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -48,6 +48,7 @@ async def dashboard(
     ascii: bool = False,
     project: Path | None = None,
     baseline: Path | None = None,
+    on_hint: Callable[[], None] | None = None,
 ) -> AsyncGenerator[tuple[Dashboard, Pilot[None]]]:
     """The application with its first screen drawn."""
     app = Dashboard(
@@ -58,6 +59,7 @@ async def dashboard(
         run_id=run_id,
         project=project or Path(__file__).parent,
         baseline=baseline,
+        on_hint=on_hint,
     )
     async with app.run_test(size=size) as pilot:
         await settle(pilot)

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from rollgrid_tui.first_time import is_first_time, remember
 from rollgrid_tui.glyphs import wants_ascii
 from rollgrid_tui.settings import Settings
 
@@ -61,6 +62,7 @@ def run_dashboard(
         run_id=run_id,
         project=project_folder(),
         baseline=baseline.absolute() if baseline is not None else None,
+        on_hint=remember if settings.hints and is_first_time() else None,
     )
     app.run()
     if app.failure is not None:

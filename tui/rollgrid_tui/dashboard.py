@@ -145,10 +145,10 @@ class Dashboard(TerminalApp, inherit_bindings=False):
         """Once, and until the next key."""
         self._on_hint = None
         self._hinting = True
-        keys = (self.keymap.first(f"app.{name}") for name in ("help", "commands", "quit"))
-        screen.status.say(
-            "{} lists all keys, {} finds an action by name, {} quits and runs go on".format(*keys), "$accent", 60
-        )
+        every, by_name, leave = (self.keymap.first(f"app.{name}") for name in ("help", "commands", "quit"))
+        words = f"{every} lists all keys, {by_name} finds an action by name, {leave} quits and runs go on"
+        # It stays until a key is pressed: a clock that takes it away would write to an idle screen.
+        screen.status.say(words, "$accent", 86_400)
         shown()
 
     # -- screens

@@ -5,6 +5,7 @@
 theme = "auto"                  # auto, dark, light, terminal
 fps = 10                        # looks at the log a second
 ascii = false
+hints = true                    # keys, told once to who opens it first
 [tool.rollgrid.dashboard.keys]  # by the names that the help screen shows
 "run.next_failure" = "n,f8"
 ```
@@ -35,6 +36,8 @@ class Settings:
     """None leaves it to the terminal."""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     over_ssh: bool = False
+    hints: bool = True
+    """Whether somebody who opens the dashboard for the first time is told its main keys."""
 
     @classmethod
     def load(cls, environ: Mapping[str, str] | None = None, start: Path | None = None) -> "Settings":
@@ -42,8 +45,9 @@ class Settings:
         environ = os.environ if environ is None else environ
         table, source = _dashboard_table(start)
         for key in table:
-            if key not in {"theme", "fps", "ascii", "keys"}:
-                raise ConfigError(f"{source}: unknown dashboard setting {key!r}", "Known: theme, fps, ascii, keys.")
+            if key not in {"theme", "fps", "ascii", "hints", "keys"}:
+                hint = "Known: theme, fps, ascii, hints, keys."
+                raise ConfigError(f"{source}: unknown dashboard setting {key!r}", hint)
         over_ssh = bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
         fps = _fps(
             environ.get("ROLLGRID_FPS") or table.get("fps"), "ROLLGRID_FPS" if environ.get("ROLLGRID_FPS") else source
@@ -57,6 +61,7 @@ class Settings:
             ascii=_ascii(environ.get("ROLLGRID_ASCII"), table.get("ascii"), source),
             keys=_keys(table.get("keys"), source),
             over_ssh=over_ssh,
+            hints=_hints(table.get("hints"), source),
         )
 
 
@@ -98,6 +103,12 @@ def _ascii(variable: str | None, setting: Any, source: str) -> bool | None:
     if setting is None or isinstance(setting, bool):
         return setting
     raise ConfigError(f"{source}: ascii is {setting!r}", "Give true or false.")
+
+
+def _hints(setting: Any, source: str) -> bool:
+    if setting is None or isinstance(setting, bool):
+        return setting is not False
+    raise ConfigError(f"{source}: hints is {setting!r}", "Give true or false.")
 
 
 def _keys(value: Any, source: str) -> dict[str, str]:
