@@ -8,12 +8,13 @@ PYTEST := -m pytest -q -n $(JOBS)
 MINUTES ?= 10
 SEED ?=
 
-.PHONY: help demo test check lint compat matrix bench bench-peers soak clean
+.PHONY: help demo test check lint compat ray matrix bench bench-peers soak clean
 
 help:
 	@echo "make demo    install what is missing and watch the sample environment on a real model (HEADLESS=1: as text)"
 	@echo "make test    the test suite on one interpreter"
 	@echo "make compat  the tests that need pydantic-ai, openai-agents and agno, which make test leaves out"
+	@echo "make ray     the tests that need a Ray cluster, which they make on this machine; minutes, and 2 GB of memory"
 	@echo "make check   format, lint, types, imports, and the suite on every interpreter and on the lowest versions"
 	@echo "make bench   what an attempt costs, as ratios to a bare loop; how often the stated intervals hold the truth"
 	@echo "make bench-peers  the same work with other runners of evaluations, each in an environment below .venv-peers"
@@ -45,6 +46,11 @@ compat:
 	@.ci/venv .venv-adapters adapters
 	@echo "== tests with the libraries of the adapters, the oldest that are taken"
 	@.venv-adapters/bin/python $(PYTEST) $(COMPAT_TESTS)
+
+ray:
+	@.ci/venv .venv-ray ray
+	@echo "== runs on a Ray cluster of three nodes, on $$(.venv-ray/bin/python -V)"
+	@.venv-ray/bin/python -m pytest -q tests/ray
 
 matrix:
 	@.ci/matrix $(PYTEST) -m "(not e2e or smoke) and not local_model"

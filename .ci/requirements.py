@@ -4,6 +4,7 @@
     test     demo, and what the suite needs
     dev      test, and the linters
     compat   test, and the libraries that there are adapters for
+    ray      test, and Ray
     adapters test, and those libraries at the lower bounds of pyproject.toml
     lowest   test, every lower bound of pyproject.toml pinned: `>=1.2` becomes `==1.2`
 
@@ -16,7 +17,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-PROFILES = ("demo", "test", "dev", "compat", "adapters", "lowest")
+PROFILES = ("demo", "test", "dev", "compat", "ray", "adapters", "lowest")
 
 
 def requirements(profile: str, pyproject: Path) -> list[str]:
@@ -28,7 +29,7 @@ def requirements(profile: str, pyproject: Path) -> list[str]:
         tests = [*group("test", groups)]
         return [*lines, *tests, *(pinned(line) for line in group("compat", groups) if line not in tests)]
     if profile != "demo":
-        lines += group(profile if profile in ("dev", "compat") else "test", groups)
+        lines += group(profile if profile in ("dev", "compat", "ray") else "test", groups)
     return [pinned(line) for line in lines] if profile == "lowest" else lines
 
 
