@@ -70,3 +70,25 @@ def test_the_dashboards_state_is_plain_python() -> None:
 @pytest.mark.parametrize("name", ["rollgrid_tui.cli.runs", "rollgrid.store.reader", "rollgrid.store.commands"])
 def test_reading_the_log_needs_no_client(name: str) -> None:
     assert not modules_after(f"import {name}") & {"openai", "textual", "scipy"}
+
+
+@pytest.mark.parametrize(
+    ("code", "most"),
+    [
+        ("import rollgrid", 90),
+        (command_line("--help"), 160),
+        ("import rollgrid_tui.app, rollgrid_tui.dashboard, rollgrid.store.reader, rollgrid.store.commands", 540),
+    ],
+    ids=["import rollgrid", "rollgrid --help", "the dashboard"],
+)
+def test_a_start_loads_no_more_modules_than_it_needs(code: str, most: int) -> None:
+    """The dashboard needs textual, which is two thirds of the count; what only later screens show comes with them."""
+    assert len(modules_after(code)) <= most
+
+
+def test_the_dashboard_starts_without_what_its_first_screens_do_not_show() -> None:
+    loaded = modules_after("import rollgrid_tui.dashboard, rollgrid.store.reader, rollgrid.store.commands")
+    assert not loaded & {"pydantic", "openai", "scipy", "numpy", "rollgrid.store.events"}
+    assert {name for name in loaded if name.startswith("rollgrid_tui.screens.")} <= {
+        f"rollgrid_tui.screens.{name}" for name in ("base", "run", "run_control", "run_scorings", "runs")
+    }

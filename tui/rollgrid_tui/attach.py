@@ -1,10 +1,10 @@
 """Attaching to a large run: its sums first, which is all that the grid shows, and its attempts bit by bit."""
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol, Self
 
 from rollgrid.store.overview import Overview
-from rollgrid.store.rows import AttemptRow, RunRow
+from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
 from rollgrid_tui.state.run_view import Changes, RunView
 
 LARGE = 2000
@@ -22,34 +22,33 @@ class Reader(Protocol):
 class Attachment:
     """What is still to be read of the run that `view` shows. Tasks that are looked at, or that change, come first."""
 
-    def __init__(self, view: RunView, run: RunRow) -> None:
+    def __init__(self, view: RunView, run: RunRow, overview: Overview, changes: Changes) -> None:
         self._view = view
         self._run_id = run.run_id
-        self._lately = run.alive
-        self._left: list[int] = []
-        """Tasks to read, the next one last."""
         self._at_once = max(1, ROWS_AT_ONCE // max(1, run.k))
-        self.seq = 0
-        """The last change that was surely in the sums."""
-
-    async def begin(self, reader: Reader) -> Changes:
-        overview = await reader.overview(self._run_id, lately=self._lately)
+        hidden = set(range(view.n_tasks)) - set(view.order)
+        self._left = [*sorted(hidden, reverse=True), *reversed(view.order)]
+        """Tasks to read, the next one last."""
         self.seq = overview.seq
-        changes = self._view.apply_overview(overview)
-        shown = self._view.order
-        hidden = set(range(self._view.n_tasks)) - set(shown)
-        self._left = [*sorted(hidden, reverse=True), *reversed(shown)]
-        return changes
+        """The last change that was surely in the sums."""
+        self.changes = changes
+        """What the sums changed."""
+
+    @classmethod
+    async def begin(cls, reader: Reader, view: RunView, run: RunRow, tasks: Sequence[TaskRow] | None) -> Self:
+        """With the sums in the view."""
+        overview = await reader.overview(run.run_id, lately=run.alive)
+        return cls(view, run, overview, view.apply(run, tasks) | view.apply_overview(overview))
 
     @property
     def is_whole(self) -> bool:
         return not self._left
 
-    async def read_on(self, reader: Reader, watched: int | None) -> bool:
+    async def read_on(self, reader: Reader, watched: tuple[int, int] | None) -> bool:
         """Read a few tasks more; whether something came that a screen may wait for."""
-        waited = watched is not None and not self._view.is_filled(watched)
-        if watched is not None and waited:
-            await self.read_tasks(reader, (watched,))
+        waited = watched is not None and not self._view.is_filled(watched[0])
+        if watched is not None:
+            await self.read_tasks(reader, watched[:1])
         count = 0
         while self._left and count < self._at_once:
             task = self._left.pop()

@@ -242,20 +242,12 @@ class Dashboard(TerminalApp, inherit_bindings=False):
         if self.feed.run is not None:
             self.push_screen(ContrastScreen(self.feed.run, task, attempt))
 
-    def _back_to(self, kind: type[FeedScreen]) -> bool:
-        """Go back to the screen of this kind; False when none is open."""
-        if not any(isinstance(screen, kind) for screen in self.screen_stack):
-            return False
-        while not isinstance(self.screen, kind):
-            self.pop_screen()
-        return True
-
     def open_alerts(self) -> None:
         """The storm desk; back to it when an attempt was opened from it."""
         from rollgrid_tui.screens.alerts import AlertsScreen
 
         view = self.feed.run
-        if view is not None and not self._back_to(AlertsScreen):
+        if view is not None and not back_to(self, AlertsScreen):
             self.push_screen(AlertsScreen(view))
 
     def open_review(self, cell: tuple[int, int] | None) -> None:
@@ -264,7 +256,7 @@ class Dashboard(TerminalApp, inherit_bindings=False):
         from rollgrid_tui.screens.review import ReviewScreen
 
         view = self.feed.run
-        if view is not None and not self._back_to(ReviewScreen):
+        if view is not None and not back_to(self, ReviewScreen):
             self.push_screen(ReviewScreen(view, cell, wanted=isinstance(self.screen, AttemptScreen)))
 
     def close_attempt(self, task: int, attempt: int) -> None:
@@ -300,7 +292,9 @@ class Dashboard(TerminalApp, inherit_bindings=False):
 
     def action_baselines(self) -> None:
         """Once in the stack of screens, so that Escape leads back where one came from."""
-        if isinstance(self.screen, FeedScreen) and not self._back_to(BaselinesScreen):
+        from rollgrid_tui.screens.baselines import BaselinesScreen
+
+        if isinstance(self.screen, FeedScreen) and not back_to(self, BaselinesScreen):
             self.push_screen(BaselinesScreen())
 
     def action_command_palette(self) -> None:
@@ -313,3 +307,12 @@ class Dashboard(TerminalApp, inherit_bindings=False):
 
     def action_leave(self) -> None:
         self.exit()
+
+
+def back_to(app: Dashboard, kind: type[FeedScreen]) -> bool:
+    """Go back to the screen of this kind; False when none is open."""
+    if not any(isinstance(screen, kind) for screen in app.screen_stack):
+        return False
+    while not isinstance(app.screen, kind):
+        app.pop_screen()
+    return True

@@ -245,8 +245,12 @@ class Feed:
         if changed or (now - self._alive_at >= ALIVE_SECONDS and self._in_progress()):
             self._alive_at = now
             fresh |= await self._read_run(reader, rows=changed)
-        if self._attachment is not None:
-            fresh |= await self._read_on(reader)
+        attachment = self._attachment
+        if attachment is not None:
+            fresh |= await attachment.read_on(reader, self._watched)
+            if attachment is self._attachment and attachment.is_whole:
+                self._attachment = None
+            self._wake.set()
         if self._want_runs and (
             (self._runs_old and now - self._runs_at >= RUNS_SECONDS)
             or not self.runs.loaded
@@ -268,7 +272,11 @@ class Feed:
         tasks = await reader.tasks(run_id) if view.wants_tasks(run) else None
         # Sums are of the run's own scores.
         if rows and not self._seq and run.n_started >= LARGE and self.scoring.shown == OWN:
-            return await self._attach(reader, view, run, tasks)
+            attachment = await Attachment.begin(reader, view, run, tasks)
+            if view is self.run:
+                self._attachment, self._seq, self._stale = attachment, attachment.seq, True
+                self._changes |= attachment.changes
+            return view is self.run
         attempts = await reader.attempts(run_id, self._seq) if rows else []
         if self._attachment is not None:
             await self._attachment.read_tasks(reader, {row.task for row in attempts})
@@ -288,29 +296,6 @@ class Feed:
             fresh |= commands != self.commands
             self.commands = commands
         return await self._read_live(reader, run_id, view) or fresh
-
-    async def _attach(self, reader: Reader, view: RunView, run: RunRow, tasks: list[TaskRow] | None) -> bool:
-        """The sums of a large run; the rest follows with the next looks."""
-        attachment = Attachment(view, run)
-        changes = view.apply(run, tasks)
-        changes |= await attachment.begin(reader)
-        if view is self.run:
-            self._attachment, self._seq = attachment, attachment.seq
-            self._changes |= changes
-            self._poke()
-        return view is self.run
-
-    async def _read_on(self, reader: Reader) -> bool:
-        attachment, view = self._attachment, self.run
-        if attachment is None or view is None:
-            return False
-        fresh = await attachment.read_on(reader, self._watched[0] if self._watched is not None else None)
-        if view is self.run:
-            if attachment.is_whole:
-                self._attachment = None
-            else:
-                self._wake.set()
-        return fresh
 
     async def _read_live(self, reader: Reader, run_id: str, view: RunView) -> bool:
         watched = self._watched

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rollgrid.store.codec import storable
-from rollgrid.store.reviews import post_review, undo_review
 from rollgrid.store.rows import ReviewRow
 
 PostReview = Callable[..., Awaitable[ReviewRow]]
-"""`rollgrid.store.reviews.post_review`."""
+"""As `rollgrid.store.reviews.post_review`, which is used when none is given; so it is with `undo_review`."""
 
 UndoReview = Callable[[Path, tuple[str, int, int, int], str], Awaitable[ReviewRow]]
 
@@ -29,8 +28,8 @@ class ReviewDesk:
         path: Path,
         author: str,
         *,
-        post: PostReview = post_review,
-        undo: UndoReview = undo_review,
+        post: PostReview | None = None,
+        undo: UndoReview | None = None,
         written: Callable[[], None] = lambda: None,
     ) -> None:
         self.author = storable(author)
@@ -55,10 +54,17 @@ class ReviewDesk:
 
     async def post(self, take: Take, **said: Any) -> None:
         """Keep what the author says of a take of the followed run. Raises `RollgridError` when that cannot be."""
-        await self._post(self._path, (self._run_id, *take), self.author, **said)
+        await (self._post or _writers()[0])(self._path, (self._run_id, *take), self.author, **said)
         self._written()
 
     async def undo(self, take: Take) -> None:
         """Take back the author's newest review of a take. Raises `RollgridError` when there is none."""
-        await self._undo(self._path, (self._run_id, *take), self.author)
+        await (self._undo or _writers()[1])(self._path, (self._run_id, *take), self.author)
         self._written()
+
+
+def _writers() -> tuple[PostReview, UndoReview]:
+    """Who writes into the log. Its events are pydantic models, a quarter of what the dashboard would load first."""
+    from rollgrid.store.reviews import post_review, undo_review
+
+    return post_review, undo_review
