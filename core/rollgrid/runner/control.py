@@ -87,5 +87,15 @@ def _retry(engine: Engine, author: str, args: dict[str, Any]) -> str | None:
     if isinstance(signature, str):
         return engine.steering.retry(author, signature=signature)
     if isinstance(task, int) and isinstance(attempt, int):
-        return engine.steering.retry(author, key=(task, attempt))
+        key = (task, attempt)
+        going_on = engine.steering.state != "stopping"
+        if going_on and any((slot.task, slot.attempt) == key for slot in engine.flights):
+            return "this attempt is running"
+        if going_on and key in engine.ledger.schedule:
+            return "this attempt is to be run anyway"
+        refusal = engine.steering.retry(author, key=key)
+        targets = engine.ledger.targets
+        if refusal is not None and going_on and 0 <= task < len(targets) and 1 <= attempt <= targets[task]:
+            return f"{refusal}; it may be of an earlier one: ask for a further attempt of the task instead"
+        return refusal
     return "retry needs a `signature`, or a `task` and an `attempt`"

@@ -125,3 +125,26 @@ async def test_a_rule_may_want_fewer_attempts_of_a_task_but_never_fewer_than_hav
     await engine.run()
     assert sorted(results) == [(0, 1), (0, 2), (1, 1), (1, 2)]
     assert all(result.take == 1 for result in results.values())
+
+
+async def test_an_attempt_that_runs_or_waits_is_not_retried_and_the_answer_says_which():
+    go = asyncio.Event()
+
+    async def behave(prompt, context):
+        await go.wait()
+        return "ok"
+
+    engine, _ = make_engine(make_plan(behave, n_tasks=2, k=1), ListSink(), concurrency=1)
+    run = asyncio.create_task(engine.run())
+    while not engine.flights:  # noqa: ASYNC110 - the engine has no event for it
+        await asyncio.sleep(0.005)
+    assert carry_out(engine, command("retry", task=0, attempt=1)) == (False, "this attempt is running")
+    assert carry_out(engine, command("retry", task=1, attempt=1)) == (False, "this attempt is to be run anyway")
+    assert carry_out(engine, command("retry", task=7, attempt=1)) == (
+        False,
+        "no finished attempt of this session matches",
+    )
+    assert carry_out(engine, command("cancel"))[0]
+    assert carry_out(engine, command("cancel")) == (False, "the run is already stopping")
+    go.set()
+    await run
