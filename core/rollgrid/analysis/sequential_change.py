@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rollgrid.analysis.sequential import Claim, Finding, as_value, check_alpha, check_counts, log_sum
 
-__all__ = ["ChangeQuestion"]
+__all__ = ["ChangeQuestion", "bets_of"]
 
 Counts = tuple[int, int]
 """Passed and failed."""
@@ -42,12 +42,15 @@ class ChangeQuestion:
 
     A change between 0 and `delta` may be called either way; one of `delta` or more can only be called a change.
 
-    Each hypothesis is a set of pairs (b, c), and what is bet against it is the mixture likelihood over pairs outside of
-    it, divided by the greatest likelihood inside (universal inference: L. Wasserman, A. Ramdas and S. Balakrishnan,
-    PNAS 117, 2020). For any pair inside, that is at most a likelihood ratio to the pair itself, whose expected value is
-    one: an e-process over the attempts of the current run, with the baseline's chance counted in. Each is rejected at
-    2/alpha, so that both directions together are wrong with a chance of at most alpha. Assumes independent attempts,
-    and that the size of the baseline was not chosen by how it came out.
+    Each hypothesis says that c lies at or beyond b + delta (with delta 0 for a change), b being any rate t. Against
+    each t two stakes are bet, that of the baseline against b <= t, and that of the current run against c >= t + delta:
+    the likelihood averaged over rates outside, divided by the greatest inside (universal inference: L. Wasserman, A.
+    Ramdas and S. Balakrishnan, PNAS 117, 2020). At the true b that is at most a likelihood ratio to the truth for the
+    baseline, and given the baseline one for the current run, so that their product is an e-process over the attempts of
+    the current run; the least product over all t, which is what is looked at, is no larger. Part of the second stake is
+    not bet at all, which keeps it an e-process. Each hypothesis is rejected at 2/alpha, so that both directions
+    together are wrong with a chance of at most alpha. Assumes independent attempts, and that the size of the baseline
+    was not chosen by how it came out.
     """
 
     baseline_passed: int
@@ -81,25 +84,26 @@ class ChangeQuestion:
                 return f"a baseline of {self.baseline_passed}/{self.baseline_scored} is too small to tell {points}"
 
 
-class _Bets:
+class Bets:
     """The four hypotheses of a question. Counting failures for passes turns each direction into the other."""
 
     def __init__(self, question: ChangeQuestion) -> None:
         passed, failed = question.baseline_passed, question.baseline_scored - question.baseline_passed
-        self.worse = _Null((passed, failed), 0.0, turned=False)
-        self.better = _Null((failed, passed), 0.0, turned=True)
-        self.not_worse = _Null((failed, passed), question.delta, turned=True)
-        self.not_better = _Null((passed, failed), question.delta, turned=False)
+        self.worse = Null((passed, failed), 0.0, turned=False)
+        self.better = Null((failed, passed), 0.0, turned=True)
+        self.not_worse = Null((failed, passed), question.delta, turned=True)
+        self.not_better = Null((passed, failed), question.delta, turned=False)
 
 
 @lru_cache(maxsize=4096)
-def _bets(question: ChangeQuestion) -> _Bets:
-    return _Bets(question)
+def bets_of(question: ChangeQuestion) -> Bets:
+    """The e-processes that a question is decided by."""
+    return Bets(question)
 
 
 @lru_cache(maxsize=1 << 17)
 def _change(question: ChangeQuestion, passed: int, scored: int) -> Finding:
-    bets = _bets(question)
+    bets = bets_of(question)
     now = (passed, scored - passed)
     limit = math.log(2 / question.alpha)
     worse, better = bets.worse.evidence(now), bets.better.evidence(now)
@@ -121,7 +125,7 @@ def _change(question: ChangeQuestion, passed: int, scored: int) -> Finding:
     return Finding(None, nearest, False)
 
 
-def _within_reach(tests: "tuple[_Null, ...]", now: Counts, limit: float, spread: float) -> bool:
+def _within_reach(tests: "tuple[Null, ...]", now: Counts, limit: float, spread: float) -> bool:
     """Whether more attempts can get any of these rejected, at a rate that what was seen leaves likely.
 
     Rates are looked at up to `_SURE` only: to tell one from certainty takes more attempts than anybody will buy.
@@ -136,7 +140,7 @@ def _within_reach(tests: "tuple[_Null, ...]", now: Counts, limit: float, spread:
     return any(test.limit_at(rate) >= limit for test in tests for rate in known)
 
 
-class _Null:
+class Null:
     """The hypothesis c >= b + delta about the rates b of the baseline and c of the current run.
 
     `turned`: the rates are those of failures. Evidence is a logarithm.

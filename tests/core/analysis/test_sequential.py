@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rollgrid.analysis.sequential import Claim, ZoneQuestion, false_discovery_e, log_bet
-from rollgrid.analysis.sequential_change import ChangeQuestion
+from rollgrid.analysis.sequential_change import ChangeQuestion, bets_of
 from support.sampling import (
     HARD_MIXES,
     MIXES,
@@ -176,6 +176,39 @@ def test_a_change_is_wrong_no_more_often_than_stated_with_the_baseline_drawn_too
         if chance > 1e-6:
             wrong += chance * wrong_share(walk(question, now, 32), true_changes(question, before, now))
     assert wrong <= 0.05
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.4])
+@pytest.mark.parametrize(("n_before", "n"), [(3, 5), (6, 2), (4, 12)])
+def test_evidence_against_what_is_true_is_worth_one_at_most(n_before, n, delta):
+    """The expected stake, over every outcome of baseline and run, on and inside the edge of each hypothesis."""
+    inside = {
+        "worse": lambda b, c: c >= b,
+        "better": lambda b, c: c <= b,
+        "not_worse": lambda b, c: c <= b - delta + 1e-12,
+        "not_better": lambda b, c: c >= b + delta - 1e-12,
+    }
+    pairs = [(i / 10, j / 10) for i in range(11) for j in range(11)]
+    for name, is_true in inside.items():
+        stakes = {
+            (before, now): math.exp(
+                getattr(bets_of(ChangeQuestion(before, n_before, delta=delta)), name).evidence((now, n - now))
+            )
+            for before in range(n_before + 1)
+            for now in range(n + 1)
+        }
+        for b, c in pairs:
+            if is_true(b, c):
+                expected = sum(
+                    stake * binomial(n_before, before, b) * binomial(n, now, c)
+                    for (before, now), stake in stakes.items()
+                    if binomial(n_before, before, b) and binomial(n, now, c)
+                )
+                assert expected <= 1 + 1e-6, (name, b, c)
+
+
+def binomial(n: int, passed: int, rate: float) -> float:
+    return math.comb(n, passed) * rate**passed * (1 - rate) ** (n - passed)
 
 
 def test_a_baseline_without_attempts_is_refused():
