@@ -37,7 +37,7 @@ p { margin: .4rem 0; } .soft, .axis, caption { color: var(--soft); } .wide { ove
 .inconclusive, .simulated { color: var(--warn); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { text-align: right; padding: .2rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { color: var(--soft); font-weight: 600; } .left { text-align: left; overflow-wrap: anywhere; }
+th { color: var(--soft); font-weight: 600; } .left { text-align: left; } td.left { overflow-wrap: anywhere; }
 .word { text-align: left; white-space: nowrap; }
 .facts { display: flex; flex-wrap: wrap; gap: .6rem; } .fact { background: var(--plate); padding: .5rem .9rem;
   border-radius: 4px; } .fact b { display: block; font-size: 1.25rem; }
@@ -92,6 +92,8 @@ def _head(told: RunStatistics, decision: GateDecision | None) -> list[str]:
     parts = [f"<h1>{_safe(told.env_name)}</h1>", f'<p class="soft">{_safe(", ".join(facts))}</p>']
     if told.simulated:
         parts.append('<p class="banner simulated">SIMULATED: these answers are made up, no model was asked.</p>')
+    if told.scoring:
+        parts.append(f'<p class="soft">{_safe(told.scoring)}</p>')
     if told.stopped_early:
         parts.append(f'<p class="banner inconclusive">Stopped early: {_safe(told.stopped_early)}</p>')
     if decision is not None:

@@ -32,6 +32,8 @@ def markdown_text(decision: GateDecision) -> str:
     lines = [f"## {escaped(told.env_name)}: gate {_WORDS[decision.outcome]}", "", escaped(decision.summary), ""]
     if told.simulated:
         lines += ["**SIMULATED: these answers are made up, no model was asked.**", ""]
+    if told.scoring:
+        lines += [escaped(told.scoring), ""]
     lines += [
         f"Pass rate **{percent(told.pass_rate)}** ({told.n_passed}/{told.n_scored} scored attempts of "
         f"{counted(len(told.tasks), 'task')}, {told.n_unscored} unscored), {100 * told.confidence:g} % interval "

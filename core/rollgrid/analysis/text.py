@@ -233,6 +233,8 @@ def decision_text(told: GateDecision) -> str:
     lines = [f"gate {told.outcome}: {clean_line(told.summary)}"]
     if told.simulated:
         lines.append("SIMULATED: these answers are made up, no model was asked")
+    if told.statistics.scoring:
+        lines.append(clean_line(told.statistics.scoring))
     rows = [
         [words[one.outcome], clean_line(one.rule), clean_line(one.message, 300)]
         for one in sorted(told.findings, key=lambda one: one.outcome == "passed")
