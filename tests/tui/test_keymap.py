@@ -5,14 +5,16 @@ import inspect
 import pytest
 
 from rollgrid.config import ConfigError
-from rollgrid_tui.actions import ACTIONS, SCOPES
+from rollgrid_tui.actions import ACTIONS, SCOPES, in_scope
 from rollgrid_tui.dashboard import Dashboard
+from rollgrid_tui.glyphs import UNICODE
 from rollgrid_tui.keymap import TOGETHER, Keymap, show_key
 from rollgrid_tui.screens.alerts import AlertsScreen
 from rollgrid_tui.screens.attempt import AttemptScreen
 from rollgrid_tui.screens.baselines import BaselinesScreen
 from rollgrid_tui.screens.contrast import ContrastScreen
 from rollgrid_tui.screens.diff import DiffScreen
+from rollgrid_tui.screens.help import help_blocks
 from rollgrid_tui.screens.history import HistoryScreen
 from rollgrid_tui.screens.mismatch import MismatchScreen
 from rollgrid_tui.screens.review import ReviewScreen
@@ -95,3 +97,12 @@ def test_two_actions_can_swap_their_keys():
 
 def test_keys_are_shown_without_arrows_that_some_terminals_draw_wide():
     assert [show_key(key) for key in ("left", "ctrl+d", "right_square_bracket", "G")] == ["Left", "Ctrl+d", "]", "G"]
+
+
+def test_help_names_the_actions_that_a_configuration_can_give_keys_to_and_shows_the_keys_given():
+    keymap = Keymap({"control.more": "f6"})
+    text = "\n".join(block.text for block in help_blocks(("grid", "control"), keymap, UNICODE))
+    assert "f6" in text.casefold()
+    assert "plus,f6" in text, "the example"
+    for action in in_scope("grid", "control", "app"):
+        assert action.id in text

@@ -66,8 +66,11 @@ def help_blocks(scopes: Sequence[str], keymap: Keymap, glyphs: Glyphs) -> list[B
         blocks += [Block(Kind.text, f"{mark}  {words}", indent=2) for mark, words in settled]
         blocks += [Block(Kind.gap), Block(Kind.heading, "Filter")]
         blocks += [Block(Kind.text, f"{example:<18}  {words}", indent=2, hang=20) for example, words in FILTERS]
-        blocks += [Block(Kind.gap), Block(Kind.heading, "Own keys")]
-        blocks.append(
-            Block(Kind.text, 'In pyproject.toml, [tool.rollgrid.dashboard.keys]: "run.next_failure" = "n,f8"', indent=2)
-        )
+        blocks.append(Block(Kind.gap))
+    blocks.append(Block(Kind.heading, "Own keys"))
+    blocks.append(
+        Block(Kind.text, 'In pyproject.toml, [tool.rollgrid.dashboard.keys]: "control.more" = "plus,f6"', indent=2)
+    )
+    names = ", ".join(action.id for action in in_scope(*scopes, "app"))
+    blocks.append(Block(Kind.quiet, f"The names, in the order of the lists above: {names}", indent=2))
     return blocks
