@@ -174,7 +174,7 @@ def test_a_change_is_wrong_no_more_often_than_stated_with_the_baseline_drawn_too
         question = ChangeQuestion(passed, n_before, delta=0.3)
         chance = math.comb(n_before, passed) * before**passed * (1 - before) ** (n_before - passed)
         if chance > 1e-6:
-            wrong += chance * wrong_share(walk(question, now, 32), true_changes(question, before, now))
+            wrong += chance * wrong_share(walk(question, now, 24), true_changes(question, before, now))
     assert wrong <= 0.05
 
 

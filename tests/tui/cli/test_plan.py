@@ -80,7 +80,8 @@ def test_a_plan_prices_what_is_open_and_a_baseline_asks_for_changes(shell):
     assert "the rest takes about" in shell.run("plan", "last").stdout
 
     shell.run("baseline", "save", "last", "b.json")
-    against = json.loads(shell.run("plan", "last", "--baseline", "b.json", "--delta", "0.3", "--json").stdout)
+    asked = ("plan", "last", "--baseline", "b.json", "--delta", "0.3", "--horizon", "20", "--json")
+    against = json.loads(shell.run(*asked).stdout)
     assert (against["question"], against["delta"]) == ("change", 0.3)
     again = shell.run("run", "drawn.py", "--until", "decided", "--baseline", "b.json", "--max-k", "20", "--headless")
     assert again.returncode == 0, again.stderr
