@@ -390,6 +390,9 @@ class _Rescoring:
                 f"the environment's agent names no output_schema, so answers of type "
                 f"{', '.join(sorted(self._tally.untyped))} were given to the scorer as plain JSON values"
             )
+        judge: Any = getattr(self._env.scorer, "model", None)
+        if isinstance(judge, Model) and judge.kind == "simulated":
+            yield "SIMULATED judge: these verdicts are made up, no model was asked"
         if self._digest is None:
             yield "the scorer has no digest, so this scoring can be compared with no other run"
         yield from sorted(self._tally.left_behind)

@@ -13,10 +13,11 @@ from rollgrid.environments.report_text import scoring_text
 from rollgrid.environments.scored import ascored_from_log
 from rollgrid.environments.task import Task
 from rollgrid.errors import RunError
+from rollgrid.models.simulated import SimulatedModel
 from rollgrid.runner.prepare import prepare_run
 from rollgrid.runner.rescoring_run import RescoreRequest, rescore_run
 from rollgrid.runner.session import Session, SessionOptions
-from rollgrid.scorer import CodeScorer, MismatchError, Score
+from rollgrid.scorer import CodeScorer, JudgeScorer, MismatchError, Score
 from rollgrid.store.events import AttemptRescored, ScoringStarted
 from rollgrid.store.lease import acquire
 from rollgrid.store.reader import LogReader
@@ -273,6 +274,18 @@ async def test_verdicts_that_were_paid_for_are_taken_over(log):
     assert [(one.scoring, one.number) for one in await scorings(log)] == [("half", 2)]
     said = {outcome.tasks[row.task].id: row.reason for row in outcome.after}
     assert (said["good"], said["bad"]) == ("judged", "leniently")
+
+
+async def test_a_judge_that_is_simulated_is_called_so(log):
+    judge = SimulatedModel("simulated/judge", answers=lambda prompt: {"passed": True, "reason": "fine"}, latency=0)
+    env = Environment(
+        name="env", tasks=TASKS, scorer=JudgeScorer(judge, "is it good?"), agent=Agent(), timeout_seconds=5
+    )
+    outcome = await rescore(log, env)
+    assert "SIMULATED judge: these verdicts are made up, no model was asked" in outcome.remarks
+    assert outcome.input_tokens > 0
+    (kept,) = await scorings(log)
+    assert (kept.input_tokens, kept.output_tokens) == (outcome.input_tokens, outcome.output_tokens)
 
 
 class Answer(BaseModel):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rollgrid_tui.cli.baseline import SIMULATED_NOTE
 from rollgrid_tui.cli.common import (
     Settings,
     common_options,
@@ -136,6 +137,8 @@ def outcome_text(outcome: "RescoreOutcome") -> str:
     )
     same = "  the same scorer as the run's" if outcome.same_scorer else ""
     lines = [f"run {outcome.run.run_id}  {outcome.run.env_name}  {kept}", f"scorer {outcome.scorer}{same}", ""]
+    if outcome.run.model_kind == "simulated":
+        lines.insert(1, SIMULATED_NOTE.strip())
     rows: list[list[str]] = []
     for name, attempts in (("before", outcome.before), ("now", outcome.after)):
         told = counts(attempts)
