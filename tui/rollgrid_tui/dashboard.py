@@ -64,7 +64,8 @@ MISMATCHES = {
 class Dashboard(TerminalApp, inherit_bindings=False):
     """A view of one log. It never touches a run: what it wants of one, it asks through the log."""
 
-    CSS_PATH = "dashboard.tcss"
+    # Those of the screens that it starts with are read along: each further one has textual parse all of them again.
+    CSS_PATH: ClassVar = ["dashboard.tcss", "screens/runs.tcss", "screens/run.tcss"]
     TITLE = "rollgrid"
     COMMANDS: ClassVar = {ActionProvider}
     BINDINGS = bindings("app")

@@ -93,9 +93,8 @@ class Feed:
         """One line while the log cannot be read."""
         self.missing = False
         """There is no log yet."""
-        self.bodies_loaded = 0
-        self.polls = 0
-        """How often the log was looked at, and how many bodies were read; tests count both."""
+        self.bodies_loaded = self.polls = 0
+        """How many bodies were read, and how often the log was looked at; tests count both."""
         self._open_reader = open_reader
         self._post_command = post_command
         self.author = author
@@ -245,11 +244,9 @@ class Feed:
         if changed or (now - self._alive_at >= ALIVE_SECONDS and self._in_progress()):
             self._alive_at = now
             fresh |= await self._read_run(reader, rows=changed)
-        attachment = self._attachment
-        if attachment is not None:
+        if (attachment := self._attachment) is not None:
             fresh |= await attachment.read_on(reader, self._watched)
-            if attachment is self._attachment and attachment.is_whole:
-                self._attachment = None
+            self._attachment = None if attachment.is_whole and attachment is self._attachment else self._attachment
             self._wake.set()
         if self._want_runs and (
             (self._runs_old and now - self._runs_at >= RUNS_SECONDS)
