@@ -50,7 +50,7 @@ compat:
 ray:
 	@.ci/venv .venv-ray ray
 	@echo "== runs on a Ray cluster of three nodes, on $$(.venv-ray/bin/python -V)"
-	@.venv-ray/bin/python -m pytest -q tests/ray
+	@.venv-ray/bin/python -m pytest -q tests/cluster
 
 matrix:
 	@.ci/matrix $(PYTEST) -m "(not e2e or smoke) and not local_model"

@@ -56,7 +56,8 @@ async def ray_crew(
             "serve it there and name its address in the environment, or leave out --engine ray",
         )
     shipped = _shipped(prepared, options)
-    if importlib.util.find_spec("ray") is None:
+    found = importlib.util.find_spec("ray")
+    if found is None or found.origin is None:  # without an origin it is a folder that happens to have the name
         raise RunError("--engine ray needs Ray, which is not installed here", "install it: pip install 'rollgrid[ray]'")
     setup = _setup(request, options, prepared, shipped.ref)
     host, port = _host_and_port(options.address)
