@@ -37,7 +37,10 @@ LIST_MOST = 84
 """Columns that the queue takes beside the attempt."""
 
 LOOK_SECONDS = 1.0
-"""While a run goes on, the queue is made anew at most this often."""
+"""While a run goes on, or is large, the queue is made anew at most this often, or when somebody reviews."""
+
+LARGE = 5000
+"""Attempts of a large run."""
 
 SETTLE_SECONDS = 0.06
 """A body is loaded once the cursor has rested this long."""
@@ -63,6 +66,8 @@ class QueueScreen(FeedScreen):
         self._wanted = wanted
         self._again: Timer | None = None
         self._looked_at = 0.0
+        self._reviews = 0
+        """The version of the reviews that shows."""
 
     def compose(self) -> ComposeResult:
         yield Bar(id="simulated", classes="banner")
@@ -109,8 +114,9 @@ class QueueScreen(FeedScreen):
     # -- showing
 
     def log_changed(self) -> None:
-        wait = LOOK_SECONDS - (self.dashboard.feed.clock() - self._looked_at) if self.view.live else 0.0
-        if wait <= 0:
+        hold = self.view.live or self.view.n_tasks * self.view.columns > LARGE
+        wait = LOOK_SECONDS - (self.dashboard.feed.clock() - self._looked_at) if hold else 0.0
+        if wait <= 0 or self.view.reviews.version != self._reviews:
             self.sync()
         elif self._again is None:
             self._again = self.set_timer(wait, self._look_again)
@@ -121,7 +127,7 @@ class QueueScreen(FeedScreen):
             self.sync()
 
     def sync(self) -> None:
-        self._looked_at = self.dashboard.feed.clock()
+        self._looked_at, self._reviews = self.dashboard.feed.clock(), self.view.reviews.version
         self.items = self.state.items()
         self._begin()
         self.show_banners(self.view.run)

@@ -1,9 +1,9 @@
 """The review queue: which attempts a person has before them, in which order, and what may be shown of each."""
 
-import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
+from zlib import crc32
 
 from rollgrid.analysis.agreement import Agreement, agreement, opinions
 from rollgrid.store.rows import AttemptRow, ReviewRow
@@ -24,7 +24,11 @@ class Which(StrEnum):
     disagreements = "disagreements"
 
 
+_64_BITS = 2**64 - 1
+
 WRONG = frozenset({Cell.failed, Cell.partial})
+SCORED = WRONG | {Cell.passed}
+ENDED = SCORED | {Cell.error, Cell.timeout, Cell.cancelled}
 
 
 class Item(NamedTuple):
@@ -57,30 +61,42 @@ class ReviewView:
 
     def items(self) -> list[Item]:
         """The queue as it is now."""
-        found: list[Item] = []
-        for task in range(self.view.n_tasks):
-            figures, row = self.view.figures(task), self.view.task(task)
-            for attempt, cell in enumerate(self.view.cells(task), start=1):
-                take = self.view.attempt(task, attempt)
-                if take is None or take.phase != "ended" or take.superseded is not None:
-                    continue
-                if self._belongs(take, cell) and self.filter.matches(row, figures, (cell,)):
-                    found.append(Item(task, attempt, take.take))
+        found = self._disagreements() if self.which is Which.disagreements and not self.blind else self._cells()
         if self.blind:
-            run_id = self.view.run.run_id if self.view.run is not None else ""
             # Each place depends on the attempt alone, so that one that ends later moves no other.
-            found.sort(key=lambda item: random.Random(f"{run_id}/{item.task}/{item.attempt}").random())
+            found.sort(key=shuffled(self.view.run.run_id if self.view.run is not None else ""))
         self.n_matching = len(found)
-        return found[:QUEUE_MOST]
+        takes = (self.view.attempt(task, attempt) for task, attempt in found[:QUEUE_MOST])
+        return [Item(take.task, take.attempt, take.take) for take in takes if take is not None]
 
-    def _belongs(self, row: AttemptRow, cell: Cell) -> bool:
-        if self.blind:
-            return row.passed is not None
-        if self.which is Which.failed:
-            return cell in WRONG
-        if self.which is Which.disagreements:
-            return self.view.reviews.mark(row) is Mark.disagree
-        return True
+    def _cells(self) -> list[tuple[int, int]]:
+        """Tasks and attempts that ended as the queue wants it; of a large run there are many, so cells decide."""
+        wanted = SCORED if self.blind else WRONG if self.which is Which.failed else ENDED
+        view, matches = self.view, self.filter.matches if self.filter.terms else None
+        found: list[tuple[int, int]] = []
+        for task in range(view.n_tasks):
+            for attempt, cell in enumerate(view.cells(task), start=1):
+                if cell not in wanted or (cell is Cell.cancelled and not self._has_ended(task, attempt)):
+                    continue
+                if matches is None or matches(view.task(task), view.figures(task), (cell,)):
+                    found.append((task, attempt))
+        return found
+
+    def _has_ended(self, task: int, attempt: int) -> bool:
+        """False for one that was lost with its runner: it left nothing behind to review."""
+        row = self.view.attempt(task, attempt)
+        return row is not None and row.phase == "ended"
+
+    def _disagreements(self) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for task, attempt, take in sorted(self.view.reviews.takes()):
+            row = self.view.attempt(task, attempt)
+            if row is None or row.take != take or self.view.reviews.mark(row) is not Mark.disagree:
+                continue
+            cell = cell_of(row, live=self.view.live)
+            if self.filter.matches(self.view.task(task), self.view.figures(task), (cell,)):
+                found.append((task, attempt))
+        return found
 
     def is_open(self, item: Item) -> bool:
         """Whether the author has not said yet what it deserves."""
@@ -157,3 +173,20 @@ class ReviewView:
             reviews = [review for take in takes for review in self.view.reviews.of(*take)]
             self._figures = (key, agreement(opinions(attempts, reviews)))
         return self._figures[1]
+
+
+def shuffled(run_id: str) -> Callable[[tuple[int, int]], int]:
+    """A sort key that puts cells into a random order, for one run always the same.
+
+    The finaliser of SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, OOPSLA 2014): a hash from `hashlib` takes three
+    times as long, and a run may have sixty thousand cells.
+    """
+    salt = crc32(run_id.encode("utf-8", "surrogatepass"))
+
+    def key(cell: tuple[int, int]) -> int:
+        z = (cell[0] * 0x9E3779B97F4A7C15 + cell[1] * 0xC2B2AE3D27D4EB4F + salt) & _64_BITS
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _64_BITS
+        return z ^ (z >> 31)
+
+    return key
