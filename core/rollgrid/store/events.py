@@ -219,7 +219,7 @@ class AttemptEnded(AttemptEvent):
 
 
 class AttemptSuperseded(AttemptEvent):
-    """This take no longer counts; it stays visible. `why`: `storm`, `resume`, `retry`, `late`."""
+    """This take no longer counts; it stays visible. `why`: `storm`, `resume`, `retry`, `late`, `worker-lost`."""
 
     kind: Literal["attempt_superseded"] = "attempt_superseded"
     why: str
