@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +20,8 @@ from rollgrid.runner.load import load_environment
 from rollgrid.runner.passage import Paid, Passage
 from rollgrid.runner.prepare import Prepared, prepare_run
 from rollgrid.runner.rescoring import StoredAnswerError, is_typed, output_of, score_stored, was_completed
-from rollgrid.runner.rescoring_plan import Changed, Origin, changed_since, check, fingerprint_with, remarks
+from rollgrid.runner.rescoring_plan import Changed, changed_since, check, fingerprint_with, remarks
+from rollgrid.runner.rescoring_request import RescoreOutcome, RescoreRequest, scorer_name
 from rollgrid.runner.resources import closing_resources
 from rollgrid.runner.resume import current_takes
 from rollgrid.runner.signature import error_signature
@@ -38,47 +38,6 @@ __all__ = ["RescoreOutcome", "RescoreRequest", "rescore_run"]
 _UNFINISHED = ("running", "paused", "stopping")
 _ENOUGH = 4
 Key = tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RescoreRequest:
-    """`ref` names the environment whose scorer is applied, from `cwd`; None: the one that the run was started with.
-
-    `env` is that environment itself, for code that has it at hand.
-    """
-
-    log: Path
-    run_id: str
-    author: str
-    ref: str | None = None
-    cwd: str | None = None
-    env: Environment | None = None
-    expected: Origin = "run"
-    dry_run: bool = False
-    concurrency: int = 4
-
-
-@dataclass(frozen=True, slots=True)
-class RescoreOutcome:
-    """What came of it. `number` is None for a dry run, which leaves nothing behind.
-
-    `before` are the run's attempts with their own scores, `after` the same with the new ones. `n_unscorable` counts
-    attempts whose agent never came to its end. `remarks` are lines for a person. Tokens and cost are a judge's.
-    """
-
-    run: RunRow
-    tasks: tuple[TaskRow, ...]
-    number: int | None
-    scorer: str
-    digest: str | None
-    same_scorer: bool
-    before: tuple[AttemptRow, ...]
-    after: tuple[AttemptRow, ...]
-    n_unscorable: int
-    remarks: tuple[str, ...]
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
 
 
 async def rescore_run(
@@ -396,13 +355,6 @@ class _Rescoring:
         if self._digest is None:
             yield "the scorer has no digest, so this scoring can be compared with no other run"
         yield from sorted(self._tally.left_behind)
-
-
-def scorer_name(scorer: Any) -> str:
-    """What a person calls it: its class, and the function of a `CodeScorer`."""
-    function: Any = getattr(scorer, "fn", None)
-    name = getattr(function, "__name__", None) if function is not None else None
-    return type(scorer).__name__ + (f"({name})" if name else "")
 
 
 def _was_paid(one: ScoringRow) -> bool:
