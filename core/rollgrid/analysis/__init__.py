@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rollgrid.analysis.estimators import RunStatistics, TaskStatistics, statistics
     from rollgrid.analysis.gate import GateDecision, GateRules, Outcome, decide
     from rollgrid.analysis.many import ManyComparison, compare_many
+    from rollgrid.analysis.plan import Plan, plan_run
 
 __all__ = [
     "Agreement",
@@ -22,6 +23,7 @@ __all__ = [
     "Interval",
     "ManyComparison",
     "Outcome",
+    "Plan",
     "RunStatistics",
     "TaskComparison",
     "TaskStatistics",
@@ -30,6 +32,7 @@ __all__ = [
     "compare",
     "compare_many",
     "decide",
+    "plan_run",
     "statistics",
     "wilson",
 ]
@@ -40,6 +43,7 @@ _HOMES = {
     "rollgrid.analysis.estimators": ("RunStatistics", "TaskStatistics", "statistics"),
     "rollgrid.analysis.gate": ("GateDecision", "GateRules", "Outcome", "decide"),
     "rollgrid.analysis.many": ("ManyComparison", "compare_many"),
+    "rollgrid.analysis.plan": ("Plan", "plan_run"),
 }
 
 __getattr__, __dir__ = lazy_exports(__name__, {name: home for home, names in _HOMES.items() for name in names})
