@@ -49,7 +49,7 @@ SELECT task.id, task.metadata, task_body.data FROM task JOIN run ON run.run_id =
 JOIN task_body ON task_body.seq = run.created_seq AND task_body.task = task.task
 WHERE task.run_id = ? ORDER BY task.task
 """
-_TRANSCRIPT = """
+TRANSCRIPT = """
 SELECT body.data, event.data FROM attempt
 JOIN event ON event.seq = attempt.ended_seq LEFT JOIN body ON body.seq = attempt.ended_seq
 WHERE attempt.run_id = ? AND attempt.task = ? AND attempt.attempt = ? AND attempt.take = ?
@@ -163,7 +163,7 @@ class LoggedRun:
 
         None while the take has not ended, or when the log does not hold it.
         """
-        rows = self._all(_TRANSCRIPT, task, attempt, take)
+        rows = self._all(TRANSCRIPT, task, attempt, take)
         return transcript_of(*rows[0]) if rows else None
 
     def close(self) -> None:

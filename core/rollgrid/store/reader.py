@@ -1,7 +1,6 @@
 """Reading the log, while others write it. Lists come from the derived rows; a body is loaded only when asked for."""
 
 import asyncio
-import contextlib
 import sqlite3
 import time
 from collections.abc import Collection
@@ -15,9 +14,10 @@ from rollgrid.store import lease
 from rollgrid.store.codec import decode, from_text, to_text
 from rollgrid.store.commands import SELECT as SELECT_COMMANDS
 from rollgrid.store.commands import command_row
-from rollgrid.store.connection import BOOLEAN, connect, connect_async
+from rollgrid.store.connection import BOOLEAN, connect_async
 from rollgrid.store.files import LogFiles
 from rollgrid.store.lease import LeaseRow
+from rollgrid.store.logged import TRANSCRIPT, transcript_of
 from rollgrid.store.opening import prepare_log
 from rollgrid.store.overview import Overview, read_overview
 from rollgrid.store.rows import AttemptRow, CommandRow, EventRow, ReviewRow, RunRow, Settled, TaskRow
@@ -57,13 +57,6 @@ _REVIEW = ", ".join(
     f'{name} AS "{name} [{BOOLEAN}]"' if name in ("passed", "blind") else name for name in ReviewRow._fields
 )
 _REVIEWS = f"SELECT {_REVIEW} FROM review WHERE run_id = ? AND touched > ? ORDER BY touched"
-
-_TRANSCRIPT = """
-SELECT body.data, event.data FROM attempt
-JOIN event ON event.seq = attempt.ended_seq LEFT JOIN body ON body.seq = attempt.ended_seq
-WHERE attempt.run_id = ? AND attempt.task = ? AND attempt.attempt = ? AND attempt.take = ?
-"""
-
 
 _SCORED = "run_id = ? AND passed IS NOT NULL AND superseded IS NULL"
 _EQUALLY_LONG = f"""
@@ -273,8 +266,8 @@ class LogReader:
 
         None while the take has not ended.
         """
-        rows = await self._all(_TRANSCRIPT, run_id, task, attempt, take)
-        return _transcript(*rows[0]) if rows else None
+        rows = await self._all(TRANSCRIPT, run_id, task, attempt, take)
+        return transcript_of(*rows[0]) if rows else None
 
     async def live(self, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None:
         """The newest snapshot of a take that runs (or ran when its runner died), None without one."""
@@ -319,26 +312,8 @@ class LogReader:
             raise LogError(f"the log {self.path} cannot be read: {error}") from error
 
 
-def read_transcript(path: Path, run_id: str, task: int, attempt: int, take: int) -> dict[str, Any] | None:
-    """`LogReader.transcript` for code without an event loop. Opens and closes the log; blocks."""
-    try:
-        with contextlib.closing(connect(path, "ro")) as connection:
-            row = connection.execute(_TRANSCRIPT, (run_id, task, attempt, take)).fetchone()
-    except sqlite3.Error as error:
-        raise LogError(f"the log {path} cannot be read: {error}") from error
-    return _transcript(*row) if row is not None else None
-
-
 def _attempt_rows(rows: list[Any]) -> list[AttemptRow]:
     return list(map(AttemptRow._make, rows))
-
-
-def _transcript(body: bytes | None, event: str) -> dict[str, Any]:
-    ended = from_text(event)
-    result: dict[str, Any] = decode(body) if body is not None else {}
-    scored = ended["passed"] is not None
-    result["score"] = {name: ended[name] for name in ("value", "passed", "reason", "detail")} if scored else None
-    return result
 
 
 def _run_row(row: Any, now: float) -> RunRow:

@@ -7,7 +7,8 @@ from rollgrid.errors import LogError, RunError
 from rollgrid.store.codec import encode
 from rollgrid.store.events import Notice
 from rollgrid.store.lease import acquire
-from rollgrid.store.reader import LogReader, read_transcript
+from rollgrid.store.logged import LoggedRun
+from rollgrid.store.reader import LogReader
 from rollgrid.store.rows import AttemptRow, RunRow, TaskRow
 from rollgrid.store.writer import LogWriter
 from support.log_events import RUN, created, ended, phase, query, retrying, session, started, superseded
@@ -96,7 +97,7 @@ async def test_a_transcript_is_the_stored_output_with_its_score(path, writer, re
     await writer.flush()
     expected = {**BODY, "score": {"value": 1.0, "passed": True, "reason": "as expected", "detail": {"raw_score": 7}}}
     assert await reader.transcript(RUN, 0, 1, 1) == expected
-    assert await asyncio.to_thread(read_transcript, path, RUN, 0, 1, 1) == expected
+    assert await asyncio.to_thread(LoggedRun(path, RUN).transcript, 0, 1, 1) == expected
 
 
 async def test_each_take_keeps_its_own_transcript_and_a_late_one_replaces_none(reader, writer):
@@ -118,7 +119,7 @@ async def test_an_unscored_attempt_has_no_score_and_a_running_one_no_transcript(
     assert await reader.transcript(RUN, 0, 1, 1) == {"score": None}
     assert await reader.transcript(RUN, 0, 2, 1) is None
     assert await reader.transcript(RUN, 9, 9, 9) is None
-    assert await asyncio.to_thread(read_transcript, path, RUN, 0, 2, 1) is None
+    assert await asyncio.to_thread(LoggedRun(path, RUN).transcript, 0, 2, 1) is None
 
 
 async def test_lists_load_no_body(writer, reader):
@@ -259,7 +260,7 @@ async def test_there_is_nothing_to_read_without_a_log(tmp_path):
     with pytest.raises(LogError, match="there is no log"):
         await LogReader.open(tmp_path / "missing.db")
     with pytest.raises(LogError, match="cannot be read"):
-        read_transcript(tmp_path / "missing.db", RUN, 0, 1, 1)
+        LoggedRun(tmp_path / "missing.db", RUN).transcript(0, 1, 1)
     assert not list(tmp_path.iterdir())
 
 
