@@ -81,7 +81,7 @@ async def test_another_attempt_to_compare_with_is_a_key_away():
 async def test_without_an_opposite_outcome_it_says_so():
     async with dashboard(log_of(), "r4k9tz") as (app, pilot):
         await open_contrast(pilot, "j")
-        assert "No attempt of this task has passed, so there is nothing to compare with." in text(app)
+        assert "No attempt of this task has passed to compare with; + asks for one more." in text(app)
         await pilot.press("n", "right_square_bracket", "j", "G")
         await pilot.pause()
         assert "there is no other attempt to compare with" in text(app)

@@ -102,3 +102,18 @@ async def test_the_grid_shows_how_many_attempts_each_task_wants():
         assert [row.count("⋅") for row in rows] == [1, 5, 2]
         assert "k 2+" in text(app)
         assert "1/9" in text(app)
+
+
+async def test_a_cell_beyond_what_its_task_wants_says_so():
+    log = log_of(attempt_row(0, 1), k=2)
+    log.task_rows = [task_row(0, k=2), task_row(1, k=5), task_row(2, k=2)]
+    async with dashboard(log, "r4k9tz", size=(140, 30)) as (app, pilot):
+        await pilot.press("right", "right")
+        await settle(pilot)
+        assert "the task wants no such attempt" in text(app)
+        assert "attempt 3/2" in lines(app)[-1]
+        await pilot.press("home", "enter")
+        await settle(pilot)
+        await pilot.press("right_square_bracket", "right_square_bracket")
+        assert "attempt 2 of 2" in text(app)
+        assert "no further attempt" in lines(app)[-1]

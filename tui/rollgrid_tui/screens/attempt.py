@@ -87,7 +87,7 @@ class AttemptScreen(ControlScreen):
     def _show_title(self) -> None:
         task, attempt = self.cell
         row = self._row()
-        where = f"attempt {attempt} of {self.view.columns}"
+        where = f"attempt {attempt} of {len(self.view.cells(task))}"
         takes = len(self.view.takes(task, attempt))
         if takes > 1 and row is not None:
             where += f"  take {row.take} of {takes}"
@@ -174,7 +174,7 @@ class AttemptScreen(ControlScreen):
 
     def action_step(self, step: int) -> None:
         task, attempt = self.cell
-        if 1 <= attempt + step <= self.view.columns:
+        if 1 <= attempt + step <= len(self.view.cells(task)):
             self._go(task, attempt + step)
         else:
             self.status.say("no further attempt; } is the next task", "$muted", 3)

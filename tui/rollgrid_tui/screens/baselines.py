@@ -125,7 +125,7 @@ class BaselinesScreen(FeedScreen):
             [("strong", "No baseline file in this project.")],
             [],
             [("accent", f"rollgrid baseline save {one_line(run, 20)} baselines/NAME.json"), ("quiet", "  makes one")],
-            [("quiet", "Later runs of the same environment can then be compared with it, task by task.")],
+            [("quiet", "Later runs of the same environment are then compared with it.")],
         ]
 
     # -- what happens

@@ -93,7 +93,8 @@ class ContrastScreen(ControlScreen):
             return
         if not others:
             what = "failed" if self._passed() else "passed"
-            self.sides.say(f"No attempt of this task has {what}, so there is nothing to compare with.")
+            key = self.dashboard.keymap.first("control.more")
+            self.sides.say(f"No attempt of this task has {what} to compare with; {key} asks for one more.")
             return
         other = self._other if self._other in others else others[0]
         failed, passed = (other, self._given) if self._passed() else (self._given, other)

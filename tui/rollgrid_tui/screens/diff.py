@@ -253,7 +253,8 @@ class DiffScreen(ControlScreen):
         name = plain(one_line(line.id, 100), "bold")
         self.query_one("#pair", Bar).show(name, plain(f"pair {self._pair + 1} of {len(pairs)}", "$muted"))
         if not pairs:
-            self.sides.say("No attempt on either side.")
+            key = self.dashboard.keymap.first("control.more")
+            self.sides.say(f"No attempt on either side. {key} on the task in the grid asks for one.")
             return
         await asyncio.sleep(SETTLE_SECONDS)
         old, new = pairs[self._pair]

@@ -136,7 +136,7 @@ class RunScreen(ControlScreen):
         place = view.place(task)
         parts: list[str] = []
         if place is not None:
-            parts.append(f"task {place + 1}/{len(view.order)}  attempt {attempt}/{view.columns}")
+            parts.append(f"task {place + 1}/{len(view.order)}  attempt {attempt}/{len(view.cells(task))}")
         if view.sort.value != "position":
             parts.append(f"by {view.sort.value}")
         if view.filter.problem:
@@ -206,7 +206,7 @@ class RunScreen(ControlScreen):
             if transcript is None:
                 prompt = (await feed.read(feed.task_text(task)) or ("", None))[0]
         if (task, attempt) == self.grid.cursor and task < view.n_tasks:
-            self.pane.show(view.task(task), attempt, view.columns, row, transcript, prompt, live=view.live)
+            self.pane.show(view.task(task), attempt, len(view.cells(task)), row, transcript, prompt, live=view.live)
 
     # -- what happens in the grid
 

@@ -42,9 +42,13 @@ class AttemptPane(Vertical):
         *,
         live: bool,
     ) -> None:
+        # `columns` are the attempts that the task wants or has.
         name = plain(one_line(task.id, 80), "bold")
         self.query_one("#pane-title", Bar).show(name, plain(f"attempt {attempt} of {columns}", "$muted"))
-        self.query_one("#pane-state", Bar).show(cell_word(row, self.glyphs, live=live), attempt_figures(row))
+        state = cell_word(row, self.glyphs, live=live)
+        if row is None and attempt > columns:
+            state = plain("the task wants no such attempt", "$muted")
+        self.query_one("#pane-state", Bar).show(state, attempt_figures(row))
         blocks = pane_blocks(row, transcript, prompt)
         if not blocks and row is not None and row.phase == "ended":
             blocks = [Block(Kind.quiet, "No transcript was kept of this attempt.")]
