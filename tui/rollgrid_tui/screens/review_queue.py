@@ -276,6 +276,10 @@ class QueueScreen(FeedScreen):
     def action_blind(self) -> None:
         self.state.set_blind(not self.state.blind)
         self.sync()
+        first = self.state.next_open(self.items, None) if self.state.blind else None
+        if first is not None:
+            # Away from the attempt whose score was on the screen just now, to the beginning of the random order.
+            self.table.cursor = first
         keys = f"{self.key('review.pass')} it should pass, {self.key('review.fail')} it should fail"
         words = f"blind, in random order: {keys}" if self.state.blind else "scores show again"
         self.status.say(words, "$muted")
