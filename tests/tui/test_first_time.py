@@ -17,7 +17,7 @@ def test_it_is_shown_once_and_that_is_kept_with_the_users_own_state(tmp_path: Pa
     remember(environ)
     assert not is_first_time(environ)
     assert [path.name for path in (tmp_path / "state" / "rollgrid").iterdir()] == ["hint-shown"]
-    assert state_folder({"HOME": "/home/ada"}) == Path("/home/ada/.local/state/rollgrid")
+    assert state_folder({"HOME": str(tmp_path)}) == tmp_path / ".local" / "state" / "rollgrid"
 
 
 def test_where_nothing_can_be_kept_nothing_fails(tmp_path: Path):
