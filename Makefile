@@ -8,7 +8,7 @@ PYTEST := -m pytest -q -n $(JOBS)
 MINUTES ?= 10
 SEED ?=
 
-.PHONY: help demo test check lint compat ray matrix bench bench-peers soak clean
+.PHONY: help demo test check lint compat ray matrix bench bench-peers soak pictures clean
 
 help:
 	@echo "make demo    install what is missing and watch the sample environment on a real model (HEADLESS=1: as text)"
@@ -18,6 +18,7 @@ help:
 	@echo "make check   format, lint, types, imports, and the suite on every interpreter and on the lowest versions"
 	@echo "make bench   what an attempt costs, as ratios to a bare loop; how often the stated intervals hold the truth"
 	@echo "make bench-peers  the same work with other runners of evaluations, each in an environment below .venv-peers"
+	@echo "make pictures  the pictures of the documentation, taken anew by the dashboard"
 	@echo "make soak    kills, faults and outages at random moments (MINUTES=10; SEED=... repeats one)"
 	@echo "make clean   remove the environments and caches"
 
@@ -61,6 +62,7 @@ bench:
 	@.ci/venv .venv test
 	@$(BIN)/python tests/bench/cpu_per_attempt.py
 	@$(BIN)/python tests/bench/simulation/coverage.py
+	@$(BIN)/python tests/bench/dashboard.py
 	@$(BIN)/python tests/bench/simulation/sequential.py
 
 bench-peers:
@@ -70,6 +72,10 @@ bench-peers:
 soak:
 	@.ci/venv .venv test
 	@CHAOS_SECONDS=$$(($(MINUTES) * 60)) $(if $(SEED),CHAOS_SEED=$(SEED)) $(BIN)/python -m pytest -q -s tests/chaos/test_chaos.py
+
+pictures:
+	@.ci/venv .venv test
+	@$(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf .venv .venv-* dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

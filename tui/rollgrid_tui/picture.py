@@ -10,11 +10,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from textual.pilot import Pilot
+
 from rollgrid_tui.dashboard import Dashboard
 from rollgrid_tui.feed import Feed
 from rollgrid_tui.keymap import Keymap
 
-SETTLE_SECONDS = 0.3
+SETTLE_SECONDS = 0.15
+"""A body is loaded once the cursor has rested."""
+
+LOADERS = frozenset({"pane", "attempt", "baselines", "diff"})
+"""Groups of the workers that read for a screen."""
 
 
 async def export_svg(
@@ -30,11 +36,22 @@ async def export_svg(
     """The screen on `run_id` (or the list of runs) after `keys` were pressed, as SVG. `size` is columns by rows."""
     app = Dashboard(feed, keymap=Keymap(), theme_name=theme, ascii=ascii, run_id=run_id)
     async with app.run_test(size=size) as pilot:
-        await pilot.pause(SETTLE_SECONDS)
-        await pilot.press(*keys)
-        # The body of the attempt under the cursor is loaded once the cursor rests.
-        await pilot.pause(SETTLE_SECONDS)
+        await _settle(app, pilot)
+        for key in keys:
+            await pilot.press(key)
+            await _settle(app, pilot)
         return app.export_screenshot(title=title)
+
+
+async def _settle(app: Dashboard, pilot: Pilot[None]) -> None:
+    """Until the log was looked at anew, and what the screen loads in the background is there."""
+    await pilot.pause(SETTLE_SECONDS)
+    polls = app.feed.polls
+    while app.feed.polls <= polls + 1 or any(
+        worker.group in LOADERS and not worker.is_finished for worker in app.workers
+    ):
+        await pilot.pause(0.02)
+    await pilot.pause()
 
 
 async def export_from_log(log: Path, run: str, **options: object) -> str:
