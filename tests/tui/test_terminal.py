@@ -121,3 +121,21 @@ def test_the_linux_console_gets_ascii_in_its_own_colours():
         terminal.settle()
         assert terminal.output.isascii()
         assert b"\x1b[38;2;" not in terminal.output
+
+
+def test_ctrl_l_draws_all_of_it_anew_and_a_resize_leaves_nothing_behind():
+    with Terminal(*CHILD, "finished", columns=120, rows=36) as terminal:
+        terminal.wait_for("tool result")
+        terminal.settle(0.6)
+        shown = terminal.screen()
+        terminal.resize(120, 36)  # Forgets what was drawn: an emulator that saw nothing of it yet.
+        terminal.press("\x0c")
+        terminal.settle(0.6)
+        assert terminal.screen() == shown
+        terminal.resize(80, 24)
+        terminal.settle(0.6)
+        small = terminal.screen()
+        assert "task-3" in small
+        terminal.press("\x0c")
+        terminal.settle(0.6)
+        assert terminal.screen() == small
