@@ -35,6 +35,8 @@ def run_dashboard(
     # Nothing here is worth moving on its own: over SSH every frame is bytes, and locally it is unrest.
     os.environ["TEXTUAL_ANIMATIONS"] = "none"
     os.environ["TEXTUAL_SMOOTH_SCROLL"] = "0"
+    # How long textual waits after a key before it draws, not how often it draws: that is up to the log.
+    os.environ.setdefault("TEXTUAL_FPS", "120")
     environ = dict(os.environ)
 
     from rollgrid.runner.machine import author
