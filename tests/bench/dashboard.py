@@ -189,13 +189,11 @@ def around(log: Path) -> None:
             terminal.press(f"task-{place:04d}\r")
             until(terminal, status_says(f"hides {TASKS - 1}"), "the filter")
             terminal.press("\r")
-            opened.append(
-                until(terminal, lambda screen: "step 39" in screen or "You are a careful" in screen, "a transcript")
-            )
+            opened.append(until(terminal, status_says("y copy"), "the attempt"))
             terminal.press("\x1b")
-            until(terminal, status_says("hides"), "the grid again")
+            until(terminal, lambda screen: "s sort" in screen and "hides" in screen, "the grid again")
             terminal.press("\x1b")
-            until(terminal, lambda screen: f"/{TASKS} " in screen.rpartition("\n")[2], "all rows")
+            until(terminal, lambda screen: "s sort" in screen and "hides" not in screen, "all rows")
         say("open an attempt anywhere", milliseconds(opened))
         sorts: list[float] = []
         for word in ("zone", "rate", "errors", "cost", "latency"):
