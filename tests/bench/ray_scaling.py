@@ -89,7 +89,7 @@ def main() -> None:
 
         (shell.folder / "env.py").write_text(f"ROUNDS = 0\n{ENVIRONMENT}")
         for at_once in (1, 64):
-            few, many = (2, 12) if at_once == 1 else (10, 110)
+            few, many = (1, 6) if at_once == 1 else (5, 55)
             n = 20 * (many - few)
             base = measure(shell, options.repeat, few, at_once, ways)
             best = measure(shell, options.repeat, many, at_once, ways)

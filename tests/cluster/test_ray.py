@@ -119,7 +119,7 @@ def test_a_head_that_is_killed_leaves_no_worker_behind_and_its_run_is_resumed(fa
     assert counted(far, run["run_id"]) == each_once(8)
     again = {int(take["reason"].split()[0]) for take in takes(far, run["run_id"]) if take["reason"]}
     assert os.getpid() not in again
-    assert len(again - pids) == 2
+    assert again - pids
     assert api.stats()["requests"] <= 32 + 6
 
 
