@@ -135,17 +135,17 @@ def test_the_readmes_first_environment_runs(shell: Shell) -> None:
 
 
 def test_a_baseline_is_saved_listed_shown_and_compared(shell: Shell, api: ServerProcess) -> None:
-    shell.environment(tasks=2)
-    shell.json("run", "env.py", "-k", "2", "--headless", "--json")
+    shell.environment(tasks=4)
+    shell.json("run", "env.py", "-k", "8", "--headless", "--json")
     assert shell.run("baseline", "save", "last", "kept/marks.json").returncode == 0
     assert (shell.folder / "kept" / "marks.json").stat().st_mode & 0o777 == 0o600
     assert_one_line(shell.run("baseline", "save", "last", "kept/marks.json"), "--force")
-    assert [one["n_passed"] for one in shell.json("baseline", "list", "--json")["baselines"]] == [4]
+    assert [one["n_passed"] for one in shell.json("baseline", "list", "--json")["baselines"]] == [32]
     assert "n1" in shell.run("baseline", "show", "kept/marks.json").stdout
     assert shell.run("diff", "kept/marks.json", "last").returncode == 0
     shell.variables["OPENAI_BASE_URL"] = api.url_for("p=0,seed=2")
-    told = shell.json("run", "env.py", "-k", "2", "--baseline", "kept/marks.json", "--headless", "--json")
-    assert told["diff"]["regressed"] == ["n0", "n1"]
+    told = shell.json("run", "env.py", "-k", "8", "--baseline", "kept/marks.json", "--headless", "--json")
+    assert told["diff"]["regressed"] == ["n0", "n1", "n2", "n3"]
     assert shell.run("diff", "kept/marks.json", "last").returncode == 1
 
 

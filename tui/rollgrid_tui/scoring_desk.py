@@ -19,7 +19,7 @@ class ScoringReader(Protocol):
 
 
 class ScoringDesk:
-    """The feed's share in scorings. `shown` is a number, `OWN` for the run's own scores; `names` are those there are."""
+    """The feed's share in scorings. `shown` is a number, `OWN` for the run's own scores; `names` are those known."""
 
     def __init__(self) -> None:
         self.names: Sequence[ScoringName] = ()

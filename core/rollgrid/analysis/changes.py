@@ -1,3 +1,6 @@
+# numpy's stubs are partly unknown to pyright, other parts of them in each version.
+# pyright: reportUnknownMemberType=false
+
 """Where a pass rate changed in a row of runs: an exact test for one task, one over all tasks, and segments. Pure.
 
 A change point is where the best split of the runs into earlier and later ones is better than chance explains. Looking
@@ -97,7 +100,7 @@ def _scan(counts: tuple[tuple[int, int], ...]) -> tuple[int, float]:
     absorbed = 0.0
     left = n
     for (_, scored), fisher in zip(counts[:-1], fishers, strict=True):
-        alive = np.convolve(alive, _binomial(scored, rate))[: passed + 1]  # pyright: ignore[reportUnknownMemberType]
+        alive = np.convolve(alive, _binomial(scored, rate))[: passed + 1]
         left -= scored
         # From here a path may go anywhere, as long as it comes to the total.
         rest = _binomial(left, rate)

@@ -1,3 +1,6 @@
+# numpy's stubs are partly unknown to pyright, other parts of them in each version.
+# pyright: reportUnknownMemberType=false
+
 """The exact test of one task's two pass counts."""
 
 import math
@@ -113,8 +116,8 @@ def _binomial(n: int, angles: "Floats") -> "Floats":
     passes = np.arange(n + 1, dtype=np.float64)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         # The rates 0 and 1 give 0 * log 0, which is 0 here.
-        ones = np.where(passes > 0, passes * 2 * np.log(np.sin(angles)), 0.0)  # pyright: ignore[reportUnknownMemberType]
-        rest = np.where(passes < n, (n - passes) * 2 * np.log(np.cos(angles)), 0.0)  # pyright: ignore[reportUnknownMemberType]
+        ones = np.where(passes > 0, passes * 2 * np.log(np.sin(angles)), 0.0)
+        rest = np.where(passes < n, (n - passes) * 2 * np.log(np.cos(angles)), 0.0)
     return np.exp(_log_ways(n)[:, None] + ones + rest)
 
 
@@ -138,4 +141,4 @@ def _fisher_table(n1: int, n2: int) -> "Floats":
     # Tables of one total lie on a diagonal: slant them into columns, add up, and slant back.
     slanted: Any = np.zeros((n1 + 1, n1 + n2 + 1))
     slanted[rows, rows + columns] = chance
-    return np.cumsum(slanted, axis=0)[rows, rows + columns]  # pyright: ignore[reportUnknownMemberType]
+    return np.cumsum(slanted, axis=0)[rows, rows + columns]

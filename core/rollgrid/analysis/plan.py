@@ -1,3 +1,6 @@
+# numpy's stubs are partly unknown to pyright, other parts of them in each version.
+# pyright: reportUnknownMemberType=false
+
 """What it would still take to settle a run's questions: attempts, tokens, money."""
 
 from collections.abc import Mapping, Sequence
@@ -362,7 +365,7 @@ def _likely_total(plans: Sequence[TaskPlan], yield_share: float) -> Price | None
 
     total = np.ones(1)
     for one in asked:
-        total = np.convolve(total, np.array([0.0, *one.need.shares]))  # pyright: ignore[reportUnknownMemberType]
+        total = np.convolve(total, np.array([0.0, *one.need.shares]))
     reached = _reached([float(share) for share in total[1:]], 0.9)
     expected = _total([one.expected for one in asked])
     if reached is None:

@@ -4,6 +4,7 @@ import pytest
 
 from rollgrid.environments.attempt import StopReason
 from rollgrid.errors import ModelError
+from rollgrid.runner.carrier import LocalCarrier
 from rollgrid.store.events import (
     AttemptEnded,
     AttemptStarted,
@@ -298,7 +299,9 @@ async def test_a_late_result_is_kept_as_superseded_and_counts_for_nothing(monkey
     engine, results = make_engine(make_plan(behave, n_tasks=2, k=1, timeout_seconds=0.3), sink, concurrency=1)
     async with asyncio.TaskGroup() as group:
         group.create_task(engine.run())
-        await until(lambda: engine.carrier.leftovers.tasks)
+        carrier = engine.carrier
+        assert isinstance(carrier, LocalCarrier)
+        await until(lambda: carrier.leftovers.tasks)
         let_go.set()
     assert results[0, 1].stop_reason is StopReason.timeout
     assert results[0, 1].score is None

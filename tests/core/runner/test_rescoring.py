@@ -1,6 +1,7 @@
 import asyncio
 import datetime
 import threading
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -21,7 +22,7 @@ class Invoice(BaseModel):
     due: datetime.date
 
 
-def stored(content="42", **fields):
+def stored(content: object = "42", **fields: Any):
     return run_output(content if isinstance(content, str) else None, **fields).to_dict() | (
         {} if isinstance(content, str) else {"content": content, "content_type": "Invoice"}
     )

@@ -77,7 +77,8 @@ def test_programs_get_counts_intervals_and_changes(log, capsys):
 def test_runs_can_be_seen_with_their_latest_scoring(log, capsys):
     place = {"run_id": "run009", "at": 1.0, "scoring": "s"}
     start = {"scorer": "CodeScorer(f)", "digest": "d", "env_fingerprint": "env-2", "author": "a", "host": "h"}
-    events: list[Event] = [ScoringStarted(**place, **start)]
+    events: list[Event] = []
+    events.append(ScoringStarted(**place, **start))
     for task in (0, 1):
         for attempt in range(1, 9):
             where = {"task": task, "attempt": attempt, "take": 1, "duration_seconds": 0.0}

@@ -149,20 +149,22 @@ async def test_a_search_takes_the_keys_of_the_failures_until_it_is_ended():
         assert "1 of 2" in lines(app)[-1]
         await pilot.press("n")
         assert "2 of 2" in lines(app)[-1]
-        assert app.screen.cell == (0, 1)
+        screen = app.screen
+        assert isinstance(screen, AttemptScreen)
+        assert screen.cell == (0, 1)
         await pilot.press("right_square_bracket")
         await settle(pilot)
         assert "alpha  1" in lines(app)[-1], "the search goes along to the next attempt"
         await pilot.press("slash", *"zzz")
         assert "is not in this attempt" in lines(app)[-1]
         await pilot.press("escape")
-        assert app.screen.cell == (0, 2)
+        assert screen.cell == (0, 2)
         await pilot.press("left_square_bracket", "n")
         await settle(pilot)
-        assert app.screen.cell == (0, 2), "without a search the key goes to the next failure"
+        assert screen.cell == (0, 2), "without a search the key goes to the next failure"
         await pilot.press("escape")
         await settle(pilot)
-        assert app.screen.SCOPES[0] == "grid"
+        assert isinstance(app.screen, RunScreen)
 
 
 async def test_what_is_typed_in_one_bunch_with_the_key_that_opens_the_search_is_not_lost():

@@ -85,7 +85,9 @@ async def test_ascii_marks_where_the_terminal_has_no_others():
 async def test_side_by_side_where_there_is_room():
     async with dashboard(log_of(), size=(160, 40)) as (app, pilot):
         await opened(app, pilot, drift())
-        tasks, runs = app.screen.tasks.region, app.screen.runs.region
+        screen = app.screen
+        assert isinstance(screen, HistoryScreen)
+        tasks, runs = screen.tasks.region, screen.runs.region
         assert tasks.right <= runs.x
 
 

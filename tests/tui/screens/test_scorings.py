@@ -62,12 +62,16 @@ async def test_what_flipped_can_be_filtered_and_the_filter_stays_with_another_sc
         await settle(pilot)
         await pilot.press("slash", *"is:flipped", "enter")
         await settle(pilot)
-        assert app.screen.view.order == [1]
+        screen = app.screen
+        assert isinstance(screen, RunScreen)
+        assert screen.view.order == [1]
         assert "hides 1" in text(app)
         await pilot.press("S")
         await settle(pilot)
-        assert app.screen.view.filter.text == "is:flipped"
-        assert app.screen.view.order == []
+        screen = app.screen
+        assert isinstance(screen, RunScreen)
+        assert screen.view.filter.text == "is:flipped"
+        assert screen.view.order == []
 
 
 async def test_escape_from_a_scoring_leads_to_the_runs_and_the_run_opens_with_its_own_scores():
