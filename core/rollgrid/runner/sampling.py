@@ -160,13 +160,16 @@ class Sampling:
         one = self._tasks[task]
         if one.claim is not None and one.claim not in _REOPENED:
             return None
+        decision: Decision | None = None
         for passed in self._next_of(one):
-            if passed is None:
-                continue
-            found = one.question.judge(one.n_passed, one.n_scored)
-            if found.settled and found.claim is not None:
-                return self._decided(task, found.claim, one.question.says(found.claim), found.evidence)
-        decision = self._given_up(task, one)
+            if passed is not None:
+                found = one.question.judge(one.n_passed, one.n_scored)
+                if found.settled and found.claim is not None:
+                    return self._decided(task, found.claim, one.question.says(found.claim), found.evidence)
+            # Asked after each attempt, so that what is given up, and where, does not hang on how many come in at once.
+            decision = decision or self._given_up(task, one)
+            if decision is not None and decision.claim not in _REOPENED:
+                break
         if decision is None or decision.claim is one.claim:
             return None
         one.claim = decision.claim

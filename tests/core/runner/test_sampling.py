@@ -55,6 +55,17 @@ def test_the_order_in_which_attempts_end_changes_no_decision(seed):
     assert found == in_order
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_given_up_and_where_does_not_hang_on_how_many_attempts_come_in_at_once(seed):
+    draw = random.Random(seed)
+    plan = SamplingPlan(max_k=40)
+    outcomes = [draw.random() < 0.85 for _ in range(plan.max_k)]
+    in_order = feed(Sampling(plan, ["a"]), 0, outcomes)
+    last_first = Sampling(plan, ["a"])
+    assert feed(last_first, 0, outcomes[1:], start=2) == []
+    assert last_first.ended(0, 1, outcomes[0]) == in_order[-1]
+
+
 def test_an_attempt_counts_only_when_all_before_it_have_ended():
     sampling = Sampling(SamplingPlan(), ["a"])
     assert feed(sampling, 0, [True] * 30, start=2) == []
