@@ -32,6 +32,7 @@ JOURNEY = (
     *("baselines.back", "control.review", "list.down", "review.label", "paste", "enter", "review.note", "paste"),
     *("enter", "review.which", "review.filter", "paste", "escape", "review.blind", "review.back", "app.help"),
     *("transcript.bottom", "escape", "app.commands", "paste", "escape", "run.back"),
+    *("runs.history", "list.down", "history.switch_pane", "list.down", "history.back", "history.back"),
 )
 """What a person might do: names of actions, keys, and pasting."""
 
