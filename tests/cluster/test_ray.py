@@ -124,17 +124,19 @@ def test_a_head_that_is_killed_leaves_no_worker_behind_and_its_run_is_resumed(fa
 
 
 def test_pause_resume_and_cancel_reach_the_workers(far, api, cluster):
-    far.variables["OPENAI_BASE_URL"] = api.url_for("p=1,lat=300")
+    far.variables["OPENAI_BASE_URL"] = api.url_for("p=1,lat=3000")
     child = far.start(*on(cluster, "-k", "50", "-c", "4", "--headless"))
     run = far.wait_for_run(lambda run: run["n_ended"] >= 4)
     assert far.run("pause", run["run_id"]).returncode == 0
-    wait_for(lambda: far.runs()[0]["state"] == "paused" and api.stats()["in_flight"] == 0)
+    # What had started finishes, and it may not have made its call yet.
+    far.wait_for_run(lambda run: run["state"] == "paused" and run["n_started"] == run["n_ended"])
     n = api.stats()["requests"]
     time.sleep(1.0)
     assert api.stats()["requests"] == n
     assert far.run("resume", run["run_id"], "--headless").returncode == 0
-    far.wait_for_run(lambda run: run["n_ended"] >= 12)
+    far.wait_for_run(lambda run: run["n_started"] == run["n_ended"] + 4)
     child.send_signal(signal.SIGINT)
+    far.wait_for_run(lambda run: run["state"] == "stopping")
     child.send_signal(signal.SIGINT)
     child.wait(timeout=PATIENCE)
     assert child.returncode == 130

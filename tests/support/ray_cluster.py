@@ -31,6 +31,10 @@ SETTINGS = {
 
 def main(folder: str, n_nodes: int, cpus: int) -> None:
     os.environ.update(VARIABLES)
+    # Where Ray notes which cluster is this machine's: one that somebody really has there is left alone. Ray makes that
+    # folder only for a cluster that lives in it.
+    os.environ["RAY_TMPDIR"] = folder
+    (Path(folder) / "ray").mkdir(exist_ok=True)
     from ray.cluster_utils import Cluster
 
     def node(n: int) -> dict[str, Any]:
