@@ -39,6 +39,11 @@ def run_dashboard(
     os.environ.setdefault("TEXTUAL_FPS", "120")
     environ = dict(os.environ)
 
+    from rollgrid_tui.startup import EarlyLook, hurry
+
+    as_usual = hurry()
+    early = EarlyLook(log_path, run_id) if run_id is not None else None
+
     from rollgrid.runner.machine import author
     from rollgrid.store.commands import post_command
     from rollgrid.store.paths import project_folder
@@ -50,7 +55,7 @@ def run_dashboard(
 
     feed = Feed(
         log_path,
-        open_reader=LogReader.open,
+        open_reader=early.open_reader if early is not None else LogReader.open,
         post_command=post_command,
         author=author(),
         fps=fps if fps is not None else settings.fps,
@@ -65,8 +70,12 @@ def run_dashboard(
         project=project_folder(),
         baseline=baseline.absolute() if baseline is not None else None,
         on_hint=remember if settings.hints and is_first_time() else None,
+        on_shown=as_usual,
     )
-    app.run()
+    try:
+        app.run()
+    finally:
+        as_usual()
     if app.failure is not None:
         # The caller says it in one line; a traceback across a restored terminal helps nobody.
         raise app.failure

@@ -1,15 +1,16 @@
 """The application: which screen is up, and what all of them share."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
-from textual import work
+from textual import on, work
 from textual.app import App
 from textual.command import CommandPalette
-from textual.events import Key
+from textual.events import Key, Mount
 from textual.signal import Signal
 
 from rollgrid.errors import RollgridError
@@ -33,6 +34,10 @@ from rollgrid_tui.widgets.words import one_line
 
 if TYPE_CHECKING:
     from rollgrid.analysis.history import History
+
+
+FIRST_LOOK_SECONDS = 0.3
+"""How long the first screen waits for what is in the log; a slow log is shown when it comes."""
 
 
 class Baseline(NamedTuple):
@@ -83,6 +88,7 @@ class Dashboard(TerminalApp, inherit_bindings=False):
         project: Path | None = None,
         baseline: Path | None = None,
         on_hint: Callable[[], None] | None = None,
+        on_shown: Callable[[], None] = lambda: None,
     ) -> None:
         # Textual picks its filter for NO_COLOR here, before our theme is known: with colours of the terminal's own it
         # takes them out, else it writes them as 24-bit greys.
@@ -96,6 +102,8 @@ class Dashboard(TerminalApp, inherit_bindings=False):
         self._on_hint = on_hint
         """Called once the hint for somebody's first time was shown; None: no hint is shown."""
         self._hinting = False
+        self._on_shown = on_shown
+        """Called once the first screen is drawn."""
         self.project = project or Path.cwd()
         """Where baseline files are looked for."""
         self.start_session = start_session
@@ -113,21 +121,20 @@ class Dashboard(TerminalApp, inherit_bindings=False):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(theme.DEFAULTS)
 
-    def on_mount(self) -> None:
+    @on(Mount)
+    async def _open_first_screen(self) -> None:
         use_plain_scroll_bars()
         self.set_keymap(self.keymap.for_textual())
         suspended = cast("Signal[App[None]]", self.app_suspend_signal)  # pyright: ignore[reportUnknownMemberType]
         resumed = cast("Signal[App[None]]", self.app_resume_signal)  # pyright: ignore[reportUnknownMemberType]
         suspended.subscribe(self, lambda _: self.feed.pause())
         resumed.subscribe(self, lambda _: self.feed.resume())
+        self.run_worker(self.feed.poll_forever())
+        await first_look(self.feed, self.first_run)
         self.push_screen(RunsScreen())
         if self.first_run is not None:
             self.open_run(self.first_run)
-        self._poll()
-
-    @work(exit_on_error=True)
-    async def _poll(self) -> None:
-        await self.feed.poll_forever()
+        self.call_after_refresh(self._on_shown)
 
     def _notify(self) -> None:
         self.post_message(LogChanged())
@@ -308,6 +315,16 @@ class Dashboard(TerminalApp, inherit_bindings=False):
 
     def action_leave(self) -> None:
         self.exit()
+
+
+async def first_look(feed: Feed, run_id: str | None) -> None:
+    """Until the feed has what the first screen shows: a screen that opens on it is laid out and drawn once."""
+    if run_id is not None:
+        feed.follow(run_id)
+    feed.want_runs(run_id is None)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(FIRST_LOOK_SECONDS):
+            await feed.looked.wait()
 
 
 def back_to(app: Dashboard, kind: type[FeedScreen]) -> bool:

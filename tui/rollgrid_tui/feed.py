@@ -112,6 +112,7 @@ class Feed:
         self._watched: tuple[int, int] | None = None
         self._changes = Changes()
         self._bodies = Bodies(KEPT_BODIES)
+        self.looked = asyncio.Event()  # Set once the log was looked at for the first time, whatever was found.
         self._wake = asyncio.Event()
         self._going = asyncio.Event()
         self._going.set()
@@ -224,6 +225,8 @@ class Feed:
             message = error.message if isinstance(error, RollgridError) else f"the log cannot be read: {error}"
             before, self.fault = self.fault, message
             return before != message
+        finally:
+            self.looked.set()
 
     async def _read(self) -> bool:
         fresh = False
@@ -238,15 +241,17 @@ class Feed:
             self._identity, self.missing, fresh, self._stale, self._runs_old = identity, False, True, True, True
         reader, now = self._reader, self.clock()
         stale, self._stale = self._stale, False
+        attachment = self._attachment  # One that begins now is read on with the next look: its sums are shown first.
         changed = await reader.changed() or stale
         if changed:
             self._runs_old = True
-        if changed or (now - self._alive_at >= ALIVE_SECONDS and self._in_progress()):
+        if changed or (now - self._alive_at >= ALIVE_SECONDS and _in_progress(self.run)):
             self._alive_at = now
             fresh |= await self._read_run(reader, rows=changed)
-        if (attachment := self._attachment) is not None:
+        if attachment is not None and attachment is self._attachment:
             fresh |= await attachment.read_on(reader, self._watched)
             self._attachment = None if attachment.is_whole and attachment is self._attachment else self._attachment
+        if self._attachment is not None:
             self._wake.set()
         if self._want_runs and (
             (self._runs_old and now - self._runs_at >= RUNS_SECONDS)
@@ -296,23 +301,29 @@ class Feed:
 
     async def _read_live(self, reader: Reader, run_id: str, view: RunView) -> bool:
         watched = self._watched
-        row = view.attempt(*watched) if watched is not None else None
-        snapshot = None
-        if row is not None and row.phase != "ended" and view.live:
-            snapshot = await reader.live(run_id, row.task, row.attempt, row.take)
+        snapshot = await _snapshot(reader, run_id, view, watched) if watched is not None else None
         if watched != self._watched or snapshot == self.live:
             return False
         self.live = snapshot
         return True
 
-    def _in_progress(self) -> bool:
-        run = self.run.run if self.run is not None else None
-        return run is not None and run.alive and run.state in IN_PROGRESS
-
     async def _close(self) -> None:
         reader, self._reader, self._identity = self._reader, None, None
         if reader is not None:
             await reader.aclose()
+
+
+def _in_progress(view: RunView | None) -> bool:
+    run = view.run if view is not None else None
+    return run is not None and run.alive and run.state in IN_PROGRESS
+
+
+async def _snapshot(reader: Reader, run_id: str, view: RunView, cell: tuple[int, int]) -> Transcript | None:
+    """What there is so far of an attempt that is going on."""
+    row = view.attempt(*cell)
+    if row is None or row.phase == "ended" or not view.live:
+        return None
+    return await reader.live(run_id, row.task, row.attempt, row.take)
 
 
 def _shown(path: Path) -> str:

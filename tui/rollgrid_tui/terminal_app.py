@@ -21,6 +21,16 @@ class TerminalApp(SparingApp, inherit_bindings=False):
         self._leave_on_signals()
         self._leave_with_the_terminal()
 
+    def refresh_css(self, animate: bool = True) -> None:
+        """Apply the theme's variables to what there is; before the first screen there is nothing to lay out anew."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+            return
+        # What is parsed here is kept for the first screen's turn, where textual would begin with a sheet of its own.
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.stylesheet.parse()
+        self.stylesheet.update(self, animate=animate)
+
     def _handle_exception(self, error: Exception) -> None:
         if self.failure is None:
             self.failure = error

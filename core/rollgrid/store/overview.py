@@ -44,7 +44,7 @@ class Query(Protocol):
 
 
 _SUMS = """
-SELECT task, group_concat(attempt || CASE
+SELECT printf('%d|%s|%d|%!.17g|%!.17g|%d|%d|%!.17g|%d|%d', task, group_concat(attempt || CASE
   WHEN superseded IS NOT NULL THEN 'S' WHEN phase = 'retrying' THEN 'R' WHEN phase <> 'ended' THEN '>'
   WHEN passed IS NULL THEN CASE WHEN stop_reason = 'timeout' THEN 'T'
     WHEN stop_reason IN ('cancelled', 'paused') THEN 'C' ELSE 'E' END
@@ -53,7 +53,7 @@ total(superseded IS NULL AND phase = 'ended'),
 total(value) FILTER (WHERE superseded IS NULL AND phase = 'ended'),
 total(duration_seconds) FILTER (WHERE superseded IS NULL AND phase = 'ended' AND stop_reason = 'completed'),
 count(duration_seconds) FILTER (WHERE superseded IS NULL AND phase = 'ended' AND stop_reason = 'completed'),
-sum(input_tokens + output_tokens), total(cost), count(cost), sum(retries), max(take)
+sum(input_tokens + output_tokens), total(cost), count(cost), sum(retries)) AS line, max(take) AS takes
 """
 _SINGLE_TAKES = f"{_SUMS} FROM attempt WHERE run_id = ? GROUP BY task"
 # Of several takes of an attempt the row with the greatest weight is the one that the other columns are taken from.
@@ -62,6 +62,9 @@ _MANY_TAKES = f"""{_SUMS} FROM (
   output_tokens, cost, retries, max((superseded IS NULL) * {1 << 32} + take)
   FROM attempt WHERE run_id = ? GROUP BY task, attempt
 ) GROUP BY task"""
+# One row with a line a task: between two rows SQLite asks for Python's lock, which takes it five milliseconds each time
+# while something else is computed, so that a thousand rows would take as long as all else together.
+_AS_ONE = "SELECT group_concat(line, char(10)), max(takes) FROM ({})"
 _LATELY = f"""
 SELECT ended_at FROM attempt WHERE run_id = ? AND ended_at > (
   SELECT max(ended_at) - {LATELY} FROM attempt WHERE run_id = ?
@@ -73,13 +76,25 @@ async def read_overview(query: Query, run_id: str, *, lately: bool) -> Overview:
     """`query` runs a statement on the log and gives its rows. Without `lately` those times are left out."""
     # First what it is sure to hold: an attempt that changes meanwhile is told of again by whoever asks for changes.
     seq = (await query("SELECT max(seq) FROM attempt WHERE run_id = ?", run_id))[0][0] or 0
-    rows = await query(_SINGLE_TAKES, run_id)
-    if any(row[-1] > 1 for row in rows):
-        rows = await query(_MANY_TAKES, run_id)
+    ((lines, takes),) = await query(_AS_ONE.format(_SINGLE_TAKES), run_id)
+    if takes is not None and takes > 1:
+        ((lines, takes),) = await query(_AS_ONE.format(_MANY_TAKES), run_id)
     times = await query(_LATELY, run_id, run_id) if lately else []
-    return Overview(seq, [_task_sum(row) for row in rows], [row[0] for row in times])
+    return Overview(seq, [_task_sum(line) for line in lines.split("\n")] if lines else [], [row[0] for row in times])
 
 
-def _task_sum(row: Any) -> TaskSum:
-    marks = {int(one[:-1]): one[-1] for one in row[1].split()}
-    return TaskSum(row[0], marks, int(row[2]), *row[3:-1])
+def _task_sum(line: str) -> TaskSum:
+    task, said, ended, value, seconds, completed, tokens, cost, priced, retries = line.split("|")
+    marks = {int(one[:-1]): one[-1] for one in said.split()}
+    return TaskSum(
+        int(task),
+        marks,
+        int(ended),
+        float(value),
+        float(seconds),
+        int(completed),
+        int(tokens),
+        float(cost),
+        int(priced),
+        int(retries),
+    )

@@ -1,0 +1,82 @@
+"""What lets the first screen come sooner: textual alone takes most of the half second that a person may be kept."""
+
+import asyncio
+import gc
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+from rollgrid.errors import RollgridError
+from rollgrid.store.overview import Overview
+from rollgrid.store.reader import LogReader
+from rollgrid_tui.attach import LARGE
+
+SWITCH_SECONDS = 0.0005
+"""How long one thread may keep another waiting meanwhile: the early look is many short steps beside long imports."""
+
+
+def hurry() -> Callable[[], None]:
+    """Until the function is called that comes back no garbage is collected and threads take turns more often.
+
+    Nearly all that is made until then stays for good: looking through it again and again takes a tenth of the time. It
+    is not looked through later either. The function may be called again.
+    """
+    usual = sys.getswitchinterval()
+    gc.disable()
+    sys.setswitchinterval(SWITCH_SECONDS)
+
+    def as_usual() -> None:
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+            sys.setswitchinterval(usual)
+
+    return as_usual
+
+
+class EarlyLook:
+    """The sums of a large run, read in a thread of their own while textual is imported. SQLite needs no Python lock."""
+
+    def __init__(self, path: Path, run_id: str) -> None:
+        self._path = path
+        self._run_id = run_id
+        self._found: Future[tuple[bool, Overview] | None] = Future()
+        threading.Thread(target=self._look, name="early look", daemon=True).start()
+
+    async def open_reader(self, path: Path) -> LogReader:
+        """A reader of the log that has the sums already, for the first who asks."""
+        reader = await _EarlyReader.open(path)
+        if path == self._path:
+            reader.early = (self._run_id, self._found)
+        return reader
+
+    def _look(self) -> None:
+        try:
+            self._found.set_result(asyncio.run(self._read()))
+        except (RollgridError, sqlite3.Error, OSError):
+            self._found.set_result(None)  # Whoever reads the log next meets the same, and says so.
+
+    async def _read(self) -> tuple[bool, Overview] | None:
+        reader = await LogReader.open(self._path)
+        try:
+            run = await reader.run(self._run_id)
+            if run is None or run.n_started < LARGE:
+                return None
+            return run.alive, await reader.overview(self._run_id, lately=run.alive)
+        finally:
+            await reader.aclose()
+
+
+class _EarlyReader(LogReader):
+    early: tuple[str, Future[tuple[bool, Overview] | None]] | None = None
+
+    async def overview(self, run_id: str, *, lately: bool = False) -> Overview:
+        early, self.early = self.early, None
+        if early is not None and early[0] == run_id:
+            found = await asyncio.wrap_future(early[1])
+            if found is not None and found[0] == lately:
+                return found[1]
+        return await super().overview(run_id, lately=lately)
