@@ -82,6 +82,12 @@ async def test_ascii_marks_where_the_terminal_has_no_others():
         assert all(character.isascii() or character in "日本語の要約" for character in text(app))
 
 
+async def test_one_run_is_no_plural():
+    async with dashboard(log_of(), size=(80, 24)) as (app, pilot):
+        await opened(app, pilot, history("quickstart", [past_run(0, {"capital-of-france": (8, 8)})]))
+        assert "1 run, 1 task" in text(app)
+
+
 async def test_side_by_side_where_there_is_room():
     async with dashboard(log_of(), size=(160, 40)) as (app, pilot):
         await opened(app, pilot, drift())

@@ -41,6 +41,8 @@ def baseline_command() -> None:
 @click.pass_obj
 def save_command(settings: Settings, run: str, file: Path, force: bool) -> None:
     """Write RUN to FILE, readable by you alone. The old file stays whole if anything fails."""
+    from rollgrid.analysis.text import counted
+
     if file.exists() and not force:
         raise CommandError(f"{file} is there already", "Choose another name, or add --force.")
     result = load_run(settings, run)
@@ -49,7 +51,7 @@ def save_command(settings: Settings, run: str, file: Path, force: bool) -> None:
         result.save(file)
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error.strerror or error}", "Choose another place.") from error
-    emit(f"Saved {file}: {result.env_name}, {result.n_attempts} attempts. It holds prompts and responses.")
+    emit(f"Saved {file}: {result.env_name}, {counted(result.n_attempts, 'attempt')}. It holds prompts and responses.")
 
 
 @baseline_command.command("list", epilog="Example: rollgrid baseline list baselines/")

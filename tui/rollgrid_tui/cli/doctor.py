@@ -103,13 +103,15 @@ def log_health(settings: Settings) -> Finding:
         if not os.access(folder, os.W_OK):
             return Finding("log", "bad", f"{path} is not there and {folder} cannot be written; use --log PATH")
         return Finding("log", "ok", f"{path}, not there yet; the first run makes it")
-    count = wait(_count_runs(path))
+    from rollgrid.analysis.text import counted
+
+    runs = counted(wait(_count_runs(path)), "run")
     others = path.stat().st_mode & 0o077
     if others:
-        return Finding("log", "note", f"{path}, {count} runs; others can read it: chmod 600 {path}")
+        return Finding("log", "note", f"{path}, {runs}; others can read it: chmod 600 {path}")
     if not os.access(path, os.W_OK):
-        return Finding("log", "note", f"{path}, {count} runs; it can be read, not written")
-    return Finding("log", "ok", f"{path}, {count} runs, {path.stat().st_size / 1e6:.1f} MB")
+        return Finding("log", "note", f"{path}, {runs}; it can be read, not written")
+    return Finding("log", "ok", f"{path}, {runs}, {path.stat().st_size / 1e6:.1f} MB")
 
 
 async def _count_runs(path: Path) -> int:

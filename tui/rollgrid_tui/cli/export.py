@@ -112,6 +112,7 @@ def reviews_command(
 
     As CSV, or as one JSON object that has the agreement of people and scorer too.
     """
+    from rollgrid.analysis.text import counted
     from rollgrid.text import clean_block
     from rollgrid_tui.cli.gate import write_file
     from rollgrid_tui.cli.reviews_file import reviews_csv
@@ -132,7 +133,7 @@ def reviews_command(
         click.echo(clean_block(text) if sys.stdout.isatty() else text, nl=False)
         return
     write_file(file, data)
-    emit(f"Wrote {len(rows)} reviews to {file}")
+    emit(f"Wrote {counted(len(rows), 'review')} to {file}")
 
 
 async def _reviewed(settings: Settings, run: str) -> "Reviewed":

@@ -5,6 +5,7 @@ from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widget import Widget
 
+from rollgrid.analysis.text import counted
 from rollgrid_tui.keymap import bindings
 from rollgrid_tui.screens.base import StatusBar
 from rollgrid_tui.screens.run_control import ControlScreen
@@ -195,7 +196,7 @@ class AlertsScreen(ControlScreen):
         elif not one.n_open:
             self.status.say("all of them were run again already", "$muted", 3)
         else:
-            self.ask("retry", {"signature": one.signature}, f"run {one.n_open} attempts of this error again")
+            self.ask("retry", {"signature": one.signature}, f"run {counted(one.n_open, 'attempt')} of this error again")
 
     def action_switch_pane(self) -> None:
         text = self.query_one(TranscriptView)

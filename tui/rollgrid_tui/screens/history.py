@@ -6,6 +6,7 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from rollgrid.analysis.history_text import ASCII_MARKS, BRAILLE_MARKS, LEGEND, Marks
+from rollgrid.analysis.text import counted
 from rollgrid.errors import RollgridError
 from rollgrid_tui.glyphs import ASCII
 from rollgrid_tui.keymap import bindings
@@ -107,7 +108,7 @@ class HistoryScreen(FeedScreen):
     def sync(self) -> None:
         view = self.view
         n = 0 if view is None else len(view.told.runs)
-        told = "" if view is None else f"{show.count(n)} runs, {show.count(len(view.told.tasks))} tasks"
+        told = "" if view is None else f"{counted(n, 'run')}, {counted(len(view.told.tasks), 'task')}"
         self.query_one("#title", Bar).show(
             plain(f"history  {one_line(self.env_name, 100)}", "bold"), plain(told, "$muted")
         )
