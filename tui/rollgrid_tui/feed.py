@@ -258,10 +258,9 @@ class Feed:
             or not self.runs.loaded
             or (self.runs.any_live and now - self._runs_at >= ALIVE_SECONDS)
         ):
-            self._runs_old, self._runs_at = False, now
             first = not self.runs.loaded
-            rows = await reader.runs()
-            fresh |= self.runs.apply(rows, await reader.learning(self.runs.unmeasured(rows))) or first
+            self._runs_old, self._runs_at = first, now - RUNS_SECONDS if first else now
+            fresh |= await _read_runs(reader, self.runs)
         return fresh
 
     async def _read_run(self, reader: Reader, *, rows: bool) -> bool:
@@ -311,6 +310,14 @@ class Feed:
         reader, self._reader, self._identity = self._reader, None, None
         if reader is not None:
             await reader.aclose()
+
+
+async def _read_runs(reader: Reader, view: RunsView) -> bool:
+    first = not view.loaded
+    rows = await reader.runs()
+    # The first list does not wait for what takes long to count; the next look comes at once.
+    learning = {} if first else await reader.learning(view.unmeasured(rows))
+    return view.apply(rows, learning) or first
 
 
 def _in_progress(view: RunView | None) -> bool:
