@@ -24,7 +24,7 @@ async def test_the_early_sums_are_those_that_the_log_gives(tmp_path, monkeypatch
     run_id = big_log.run_id(0)
     look = EarlyLook(path, run_id)
     reader = await look.open_reader(path)
-    await asyncio.wrap_future(look._found)
+    await asyncio.wrap_future(look.found)
     asked: list[str] = []
     usual = LogReader.overview
 
@@ -43,6 +43,20 @@ async def test_the_early_sums_are_those_that_the_log_gives(tmp_path, monkeypatch
         await reader.aclose()
 
 
+async def test_a_log_that_is_opened_again_may_be_another_one_and_is_read(tmp_path):
+    path = await a_large_log(tmp_path)
+    look = EarlyLook(path, big_log.run_id(0))
+    await (await look.open_reader(path)).aclose()
+    await asyncio.wrap_future(look.found)
+    path.unlink()
+    await big_log.write(path, runs=1, tasks=TASKS + 1, k=K)
+    reader = await look.open_reader(path)
+    try:
+        assert len((await reader.overview(big_log.run_id(0))).tasks) == TASKS + 1
+    finally:
+        await reader.aclose()
+
+
 async def test_another_run_than_the_expected_is_read_from_the_log(tmp_path):
     path = await a_large_log(tmp_path)
     reader = await EarlyLook(path, "nothing").open_reader(path)
@@ -56,7 +70,7 @@ async def test_a_log_that_cannot_be_read_is_left_to_whoever_reads_it_next(tmp_pa
     path = tmp_path / "log.db"
     path.write_bytes(b"noise" * 4000)
     look = EarlyLook(path, "run")
-    assert await asyncio.wrap_future(look._found) is None
+    assert await asyncio.wrap_future(look.found) is None
 
 
 def test_collecting_and_switching_are_as_usual_in_the_end():

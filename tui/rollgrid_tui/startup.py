@@ -4,9 +4,8 @@ import asyncio
 import gc
 import sqlite3
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from rollgrid.errors import RollgridError
@@ -43,21 +42,22 @@ class EarlyLook:
     def __init__(self, path: Path, run_id: str) -> None:
         self._path = path
         self._run_id = run_id
-        self._found: Future[tuple[bool, Overview] | None] = Future()
-        threading.Thread(target=self._look, name="early look", daemon=True).start()
+        self.found = ThreadPoolExecutor(1, "early look").submit(self._look)
+        self._is_new = True
 
     async def open_reader(self, path: Path) -> LogReader:
-        """A reader of the log that has the sums already, for the first who asks."""
+        """A reader of the log; the first one has the sums already, for the first who asks."""
         reader = await _EarlyReader.open(path)
-        if path == self._path:
-            reader.early = (self._run_id, self._found)
+        if path == self._path and self._is_new:
+            reader.early = (self._run_id, self.found)
+        self._is_new = False
         return reader
 
-    def _look(self) -> None:
+    def _look(self) -> tuple[bool, Overview] | None:
         try:
-            self._found.set_result(asyncio.run(self._read()))
+            return asyncio.run(self._read())
         except (RollgridError, sqlite3.Error, OSError):
-            self._found.set_result(None)  # Whoever reads the log next meets the same, and says so.
+            return None  # Whoever reads the log next meets the same, and says so.
 
     async def _read(self) -> tuple[bool, Overview] | None:
         reader = await LogReader.open(self._path)
