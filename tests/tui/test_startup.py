@@ -5,6 +5,8 @@ import gc
 import sys
 from pathlib import Path
 
+import pytest
+
 from bench import big_log
 from rollgrid.store.reader import LogReader
 from rollgrid_tui.attach import LARGE
@@ -73,14 +75,15 @@ async def test_a_log_that_cannot_be_read_is_left_to_whoever_reads_it_next(tmp_pa
     assert await asyncio.wrap_future(look.found) is None
 
 
-def test_collecting_and_switching_are_as_usual_in_the_end():
+def test_collecting_and_switching_are_as_usual_once_the_first_screen_is_there_or_nothing_came_of_it():
     before = sys.getswitchinterval()
-    as_usual = hurry()
-    try:
+    with hurry() as as_usual:
         assert not gc.isenabled()
-    finally:
         as_usual()
+        assert gc.isenabled()
+        assert sys.getswitchinterval() == before
+    with pytest.raises(RuntimeError, match="no terminal"), hurry():
+        raise RuntimeError("no terminal")
     assert gc.isenabled()
     assert sys.getswitchinterval() == before
-    as_usual()
     gc.unfreeze()

@@ -1,12 +1,17 @@
 """The door to the dashboard. Textual is imported only once it opens, after what it reads at import is set."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rollgrid_tui.first_time import is_first_time, remember
 from rollgrid_tui.glyphs import wants_ascii
 from rollgrid_tui.settings import Settings
+
+if TYPE_CHECKING:
+    from rollgrid_tui.dashboard import Dashboard
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +42,37 @@ def run_dashboard(
     os.environ["TEXTUAL_SMOOTH_SCROLL"] = "0"
     # How long textual waits after a key before it draws, not how often it draws: that is up to the log.
     os.environ.setdefault("TEXTUAL_FPS", "120")
-    environ = dict(os.environ)
+    from rollgrid_tui.startup import hurry
 
-    from rollgrid_tui.startup import EarlyLook, hurry
+    with hurry() as as_usual:
+        app = _dashboard(log_path, run_id, settings, ascii=ascii, fps=fps, baseline=baseline, on_shown=as_usual)
+        app.run()
+    if app.failure is not None:
+        # The caller says it in one line; a traceback across a restored terminal helps nobody.
+        raise app.failure
+    run = app.feed.run.run if app.feed.run is not None else None
+    return DashboardExit(
+        run.run_id if run is not None else run_id,
+        run.effective_state if run is not None else None,
+        run.alive if run is not None else False,
+    )
 
-    as_usual = hurry()
+
+def _dashboard(
+    log_path: Path,
+    run_id: str | None,
+    settings: Settings,
+    *,
+    ascii: bool,
+    fps: float | None,
+    baseline: Path | None,
+    on_shown: Callable[[], None],
+) -> "Dashboard":
+    """The application with all that it is made of. A look at the log begins before textual is imported."""
+    from rollgrid_tui.startup import EarlyLook
+
     early = EarlyLook(log_path, run_id) if run_id is not None else None
+    environ = dict(os.environ)
 
     from rollgrid.runner.machine import author
     from rollgrid.store.commands import post_command
@@ -60,28 +90,14 @@ def run_dashboard(
         author=author(),
         fps=fps if fps is not None else settings.fps,
     )
-    in_ascii = ascii or (wants_ascii(environ) if settings.ascii is None else settings.ascii)
-    app = Dashboard(
+    return Dashboard(
         feed,
         keymap=Keymap(settings.keys),
         theme_name=choose(settings.theme, environ),
-        ascii=in_ascii,
+        ascii=ascii or (wants_ascii(environ) if settings.ascii is None else settings.ascii),
         run_id=run_id,
         project=project_folder(),
         baseline=baseline.absolute() if baseline is not None else None,
         on_hint=remember if settings.hints and is_first_time() else None,
-        on_shown=as_usual,
-    )
-    try:
-        app.run()
-    finally:
-        as_usual()
-    if app.failure is not None:
-        # The caller says it in one line; a traceback across a restored terminal helps nobody.
-        raise app.failure
-    run = feed.run.run if feed.run is not None else None
-    return DashboardExit(
-        run.run_id if run is not None else run_id,
-        run.effective_state if run is not None else None,
-        run.alive if run is not None else False,
+        on_shown=on_shown,
     )

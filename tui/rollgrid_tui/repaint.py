@@ -290,6 +290,7 @@ class SparingApp(App[None], inherit_bindings=False):
     def __init__(self, *, ansi_color: bool | None = None) -> None:
         super().__init__(ansi_color=ansi_color)
         self.repaint = Repaint()
+        self.keys_pressed = 0
 
     def on_mount(self) -> None:
         resumed = cast("Signal[App[None]]", self.app_resume_signal)  # pyright: ignore[reportUnknownMemberType]
@@ -300,6 +301,8 @@ class SparingApp(App[None], inherit_bindings=False):
         self.repaint.forget()
 
     async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self.keys_pressed += 1
         if isinstance(event, events.Paste):
             # Inputs draw what was pasted, and not all of them are ours.
             event.text = clean_block(event.text)

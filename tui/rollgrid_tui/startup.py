@@ -4,8 +4,9 @@ import asyncio
 import gc
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from rollgrid.errors import RollgridError
@@ -17,15 +18,14 @@ SWITCH_SECONDS = 0.0005
 """How long one thread may keep another waiting meanwhile: the early look is many short steps beside long imports."""
 
 
-def hurry() -> Callable[[], None]:
-    """Until the function is called that comes back no garbage is collected and threads take turns more often.
+@contextmanager
+def hurry() -> Generator[Callable[[], None]]:
+    """Until the end, or until what it gives is called, no garbage is collected and threads take turns more often.
 
     Nearly all that is made until then stays for good: looking through it again and again takes a tenth of the time. It
-    is not looked through later either. The function may be called again.
+    is not looked through later either.
     """
     usual = sys.getswitchinterval()
-    gc.disable()
-    sys.setswitchinterval(SWITCH_SECONDS)
 
     def as_usual() -> None:
         if not gc.isenabled():
@@ -33,7 +33,12 @@ def hurry() -> Callable[[], None]:
             gc.enable()
             sys.setswitchinterval(usual)
 
-    return as_usual
+    gc.disable()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        yield as_usual
+    finally:
+        as_usual()
 
 
 class EarlyLook:

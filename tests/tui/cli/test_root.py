@@ -56,6 +56,15 @@ def test_debug_shows_where(failing, capsys) -> None:
     assert "Traceback" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("group", ["baseline", "export", "model"])
+def test_a_group_without_a_command_shows_its_help_as_a_page(group: str, capsys) -> None:
+    root.run_cli([group], Settings())
+    seen = capsys.readouterr()
+    lines = (seen.out + seen.err).splitlines()
+    assert lines[0].startswith(f"Usage: rollgrid {group}")
+    assert len(lines) > 8
+
+
 @pytest.mark.parametrize("args", [["nothing"], ["runs", "--nothing"], ["show"], ["runs", "-n", "0"]])
 def test_usage_names_the_help(args: list[str], capsys) -> None:
     assert root.run_cli(args, Settings()) == 2

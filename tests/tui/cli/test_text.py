@@ -1,17 +1,20 @@
 """What the commands print, as text."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rollgrid.environments import ExportReport
 from rollgrid.store.rows import AttemptRow, RunRow
 from rollgrid_tui.cli.common import rate, span, table
+from rollgrid_tui.cli.export import in_words
 from rollgrid_tui.cli.headless import prints_on_stderr
 from rollgrid_tui.cli.model import ProgressLines
 from rollgrid_tui.cli.runs import run_facts, runs_table
-from rollgrid_tui.cli.show import mark, newest_takes, task_figures
+from rollgrid_tui.cli.show import heading, mark, newest_takes, task_figures
 from rollgrid_tui.cli.transcript import transcript_text
 from rollgrid_tui.cli.watch import farewell
 
@@ -154,3 +157,15 @@ def test_what_user_code_prints_stays_off_stdout(capfd: pytest.CaptureFixture[str
     seen = capfd.readouterr()
     assert seen.out.split() == ["before", "after"]
     assert "the user's words" in seen.err
+
+
+def test_how_long_a_live_run_took_is_not_said_before_it_is_known() -> None:
+    now = time.time()
+    assert "started 2 min ago" in heading(run_row(started_at=now - 120))[2]
+    assert "active 90 s" not in heading(run_row(started_at=now - 120))[2]
+    assert "active 2 min" in heading(run_row(alive=False, state="finished", active_seconds=120.0))[2]
+
+
+def test_an_export_says_in_words_where_the_attempts_went() -> None:
+    assert in_words(ExportReport(n_written=34, n_skipped_failed=2)) == "34 written, 2 skipped failed"
+    assert in_words(ExportReport()) == "0 written"

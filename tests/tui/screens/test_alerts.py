@@ -68,7 +68,7 @@ async def test_a_cluster_that_was_run_again_has_nothing_to_retry():
         await settle(pilot)
         assert log.posted == []
         assert "all of them were run again already" in text(app)
-        assert "1 were run again since, 0 still count" in text(app)
+        assert "1 replaced by new attempts, 0 still count" in text(app)
 
 
 async def test_enter_opens_an_attempt_of_the_cluster_and_escape_comes_back():

@@ -74,9 +74,10 @@ async def test_made_up_answers_are_announced_for_good():
 
 async def test_a_storm_shows_on_every_screen_while_it_lasts():
     log = log_of(attempt_row(0, 1, "error"), storm="AuthenticationError 401", state="paused")
-    async with dashboard(log, "r4k9tz", size=(100, 24)) as (app, pilot):
+    async with dashboard(log, "r4k9tz", size=(80, 24)) as (app, pilot):
         assert "ERROR STORM" in lines(app)[0]
-        assert "fix the cause, then Space goes on" in lines(app)[0]
+        assert "AuthenticationError 401" in lines(app)[0]
+        assert "paused  a what to do" in lines(app)[0]
         await pilot.press("enter")
         await pilot.pause()
         assert "ERROR STORM" in lines(app)[0]
@@ -231,6 +232,17 @@ async def test_cancel_asks_once_more():
         await pilot.pause()
         assert log.posted == []
         assert "x again cancels the run" in text(app)
+        await pilot.press("x")
+        await settle(pilot)
+        assert log.posted == [("r4k9tz", "cancel", {}, "ada")]
+
+
+async def test_another_key_in_between_means_that_something_else_was_meant():
+    log = log_of()
+    async with dashboard(log, "r4k9tz") as (_, pilot):
+        await pilot.press("x", "j", "x")
+        await settle(pilot)
+        assert log.posted == []
         await pilot.press("x")
         await settle(pilot)
         assert log.posted == [("r4k9tz", "cancel", {}, "ada")]

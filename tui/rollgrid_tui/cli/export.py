@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from rollgrid_tui.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from rollgrid.environments import EnvironmentRunResult
+    from rollgrid.environments import EnvironmentRunResult, ExportReport, PreferenceReport
     from rollgrid_tui.cli.reviews_file import Reviewed
 
 
@@ -152,10 +153,14 @@ def _load(settings: Settings, run: str) -> "EnvironmentRunResult":
     return result
 
 
-def _tell(report: object, file: Path, *, as_json: bool) -> None:
-    from dataclasses import asdict, is_dataclass
-
-    if as_json and is_dataclass(report) and not isinstance(report, type):
+def _tell(report: "ExportReport | PreferenceReport", file: Path, *, as_json: bool) -> None:
+    if as_json:
         emit_json({"file": str(file), "report": asdict(report)})
     else:
-        emit(f"Wrote {file}\n{report}")
+        emit(f"Wrote {file}: {in_words(report)}")
+
+
+def in_words(report: "ExportReport | PreferenceReport") -> str:
+    """What became of the attempts: `34 written, 12 skipped failed`."""
+    counts = asdict(report)
+    return ", ".join(f"{n} {name[2:].replace('_', ' ')}" for name, n in counts.items() if n or name == "n_written")

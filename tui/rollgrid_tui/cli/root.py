@@ -122,6 +122,10 @@ def run_cli(argv: Sequence[str] | None, settings: Settings) -> int:
             args=None if argv is None else list(argv), prog_name="rollgrid", standalone_mode=False, obj=settings
         )
     except click.UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            # From click 8.2 on; before, it showed the help itself. It is a page and no complaint.
+            click.echo(error.format_message(), err=True)
+            return EXIT_USAGE
         where = error.ctx.command_path if error.ctx is not None else "rollgrid"
         _complain(error.format_message(), f"Try '{where} --help'.")
         return EXIT_USAGE

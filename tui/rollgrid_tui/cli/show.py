@@ -1,6 +1,7 @@
 """`rollgrid show`: a run, a task or one attempt as text, or as JSON for programs."""
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -168,11 +169,18 @@ def heading(row: "RunRow") -> list[str]:
         f"run {row.run_id}  {row.env_name}  k={row.k_text}  {state}",
         f"model {row.model}{simulated}",
         f"{row.n_ended} of {row.n_planned} attempts ended, passed {rate(row.n_passed, row.n_scored)}, "
-        f"{row.n_ended - row.n_scored} unscored, {row.n_retries} retries, active {span(row.active_seconds)}",
+        f"{row.n_ended - row.n_scored} unscored, {row.n_retries} retries, {_lasted(row)}",
     ]
     if row.reason:
         lines.append(f"because: {row.reason}")
     return lines
+
+
+def _lasted(row: "RunRow") -> str:
+    """How long: what a session took is known when it has ended."""
+    if row.alive and row.started_at is not None:
+        return f"started {span(max(0.0, time.time() - row.started_at))} ago"
+    return f"active {span(row.active_seconds)}"
 
 
 def _errors(row: "RunRow", tasks: "Sequence[TaskRow]", attempts: "Sequence[AttemptRow]") -> tuple[dict[str, Any], str]:

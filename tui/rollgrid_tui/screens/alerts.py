@@ -167,7 +167,7 @@ class AlertsScreen(ControlScreen):
         }
         names = ", ".join(one_line(self.view.task(task).id, 60) for task in one.tasks[:TASKS_NAMED])
         more = f" and {len(one.tasks) - TASKS_NAMED} more" if len(one.tasks) > TASKS_NAMED else ""
-        again = f"{one.n - one.n_open} were run again since, {one.n_open} still count" if one.n > one.n_open else ""
+        again = f"{one.n - one.n_open} replaced by new attempts, {one.n_open} still count" if one.n > one.n_open else ""
         return [
             *section(
                 "what to do",

@@ -128,11 +128,8 @@ class FeedScreen(Screen[None]):
             storm.show(storm_line(run, self.dashboard.glyphs), self.storm_advice(run))
 
     def storm_advice(self, run: "RunRow") -> Content:
-        if run.effective_state == "paused":
-            key = self.dashboard.keymap.first("control.pause_or_resume")
-            advice = f"paused: fix the cause, then {key} goes on "
-        else:
-            advice = ""
+        """Short, for the cause has to fit beside it on 80 columns. What to do hangs on the cause: the desk says it."""
+        parts = ["paused"] if run.effective_state == "paused" else []
         if "alerts" not in self.SCOPES and "control" in self.SCOPES:
-            advice += f"  {self.dashboard.keymap.first('control.alerts')} what to do "
-        return Content(advice)
+            parts.append(f"{self.dashboard.keymap.first('control.alerts')} what to do")
+        return Content("  ".join([*parts, ""])[:-1])

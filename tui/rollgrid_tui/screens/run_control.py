@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from textual import work
 
@@ -12,6 +12,7 @@ from rollgrid.errors import RollgridError
 from rollgrid.store.rows import CommandRow
 from rollgrid_tui.feed import Feed
 from rollgrid_tui.keymap import Keymap, bindings
+from rollgrid_tui.repaint import SparingApp
 from rollgrid_tui.screens.base import FeedScreen, StatusBar
 from rollgrid_tui.state.asked import answer_line
 from rollgrid_tui.state.run_view import IN_PROGRESS, RunView
@@ -31,8 +32,8 @@ class RunControl:
         self._view = view
         self._feed = feed
         self._keymap = keymap
-        self._asked: tuple[str, float] | None = None
-        """What wants to be pressed once more, and when it was pressed first."""
+        self._asked: tuple[str, float, int] | None = None
+        """What wants to be pressed once more, when it was pressed first, and how many keys had been pressed by then."""
         self._told: set[int] | None = None
         self._wished: tuple[int, int] | None = None
         """The concurrency that was there, and the one that was asked for since."""
@@ -43,11 +44,17 @@ class RunControl:
         return "resume" if run is not None and run.state == "paused" else "pause"
 
     def is_meant(self, now: float, status: StatusBar, action: str, does: str) -> bool:
-        """Whether this is the second press of a key that wants to be sure; says what it `does` at the first."""
-        if self._asked is not None and self._asked[0] == action and now - self._asked[1] <= ASK_SECONDS:
-            self._asked = None
-            return True
-        self._asked = (action, now)
+        """Whether this is the second press of a key that wants to be sure; says what it `does` at the first.
+
+        Any other key in between means that something else was meant.
+        """
+        keys = cast("SparingApp", status.app).keys_pressed  # pyright: ignore[reportUnknownMemberType]
+        if self._asked is not None:
+            asked, when, before = self._asked
+            if asked == action and now - when <= ASK_SECONDS and keys <= before + 1:
+                self._asked = None
+                return True
+        self._asked = (action, now, keys)
         status.say(f"{self._keymap.first(action)} again {does}", seconds=ASK_SECONDS)
         return False
 
