@@ -10,8 +10,11 @@ import pytest
 
 from rollgrid.store.codec import encode
 from rollgrid.store.writer import LogWriter
+from rollgrid_tui.dashboard import Dashboard
+from rollgrid_tui.keymap import Keymap
 from rollgrid_tui.picture import main as make_picture
-from support.fake_log import transcript
+from support.dash import make_feed, settle
+from support.fake_log import FakeLog, FakeReader, run_row, transcript
 from support.log_events import RUN, created, ended, session, started
 from support.terminal import Terminal
 
@@ -101,3 +104,17 @@ def test_a_picture_is_the_screen_itself(log, tmp_path):
     assert svg.startswith("<svg")
     for word in ("arithmetic", "t1", "✓"):
         assert word in svg
+
+
+async def test_the_log_is_closed_before_the_dashboard_ends(monkeypatch):
+    log, close = FakeLog([run_row()]), FakeReader.aclose
+
+    async def slowly(reader):
+        await asyncio.sleep(0.1)
+        await close(reader)
+
+    monkeypatch.setattr(FakeReader, "aclose", slowly)
+    async with Dashboard(make_feed(log), keymap=Keymap()).run_test() as pilot:
+        await settle(pilot)
+        assert log.open_readers == 1
+    assert log.open_readers == 0

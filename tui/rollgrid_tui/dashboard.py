@@ -26,7 +26,7 @@ from rollgrid_tui.screens.run_control import RunControl
 from rollgrid_tui.screens.runs import RunsScreen
 from rollgrid_tui.sessions import start_session
 from rollgrid_tui.state.run_view import RunView
-from rollgrid_tui.terminal_app import TerminalApp
+from rollgrid_tui.terminal_app import READING, TerminalApp
 from rollgrid_tui.widgets.filter_input import FilterInput
 from rollgrid_tui.widgets.plain_scrollbar import use_plain_scroll_bars
 from rollgrid_tui.widgets.text_prompt import TextPrompt
@@ -129,7 +129,7 @@ class Dashboard(TerminalApp, inherit_bindings=False):
         resumed = cast("Signal[App[None]]", self.app_resume_signal)  # pyright: ignore[reportUnknownMemberType]
         suspended.subscribe(self, lambda _: self.feed.pause())
         resumed.subscribe(self, lambda _: self.feed.resume())
-        self.run_worker(self.feed.poll_forever())
+        self.run_worker(self.feed.poll_forever(), group=READING)
         await first_look(self.feed, self.first_run)
         self.push_screen(RunsScreen())
         if self.first_run is not None:

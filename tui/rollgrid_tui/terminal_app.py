@@ -1,11 +1,17 @@
 """An application that gives its terminal back in order, however it ends."""
 
 import asyncio
+import contextlib
 import select
 import signal
 
+from textual.worker import WorkerError
+
 from rollgrid_tui.hangup import HangupWatch, terminal_files
 from rollgrid_tui.repaint import SparingApp
+
+READING = "reading"
+"""The group of workers that end, and have closed what they read, before the application does."""
 
 
 class TerminalApp(SparingApp, inherit_bindings=False):
@@ -55,7 +61,13 @@ class TerminalApp(SparingApp, inherit_bindings=False):
             self._hangup = HangupWatch(files, lambda: loop.call_soon_threadsafe(self.exit))
             self._hangup.start()
 
-    def on_unmount(self) -> None:
+    async def on_unmount(self) -> None:
+        # A connection to the log works in a thread, which needs the event loop until it is closed.
+        for worker in [one for one in self.workers if one.group == READING]:
+            if not worker.is_cancelled:  # a second time would cut its closing short
+                worker.cancel()
+            with contextlib.suppress(WorkerError):
+                await worker.wait()
         if self._hangup is not None:
             self._hangup.stop()
             self._hangup = None
