@@ -12,7 +12,7 @@ from rollgrid.agent.run import Metrics, RunOutput, RunStatus
 from rollgrid.environments.attempt import AttemptResult, StopReason
 from rollgrid.errors import ModelError
 from rollgrid.masking import mask
-from rollgrid.scorer.base import Score, Scorer
+from rollgrid.scorer.base import Score, Scorer, as_score
 
 GRACE_SECONDS = 2.0
 """How long an attempt that was told to stop may take to do so before it is abandoned."""
@@ -28,6 +28,8 @@ _STOP_OF_STATUS = {
     RunStatus.paused: StopReason.paused,
     RunStatus.cancelled: StopReason.cancelled,
     RunStatus.error: StopReason.error,
+    RunStatus.pending: StopReason.error,
+    RunStatus.regenerated: StopReason.error,
 }
 
 
@@ -126,21 +128,25 @@ async def _run_and_score(
     progress.phase = "scoring"
     on_scoring()
     try:
-        progress.score = await scorer.ascore(progress.output, expected)
+        progress.score = as_score(await scorer.ascore(progress.output, expected))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a scorer that raises leaves its attempt unscored
         progress.score_error = error
 
 
 def _take_failure(work: "asyncio.Task[None]", progress: Progress) -> None:
-    """Fold in an exception that is no `Exception`: an agent that cancels itself or asks the interpreter to exit."""
+    """Fold in an exception that is no `Exception`: an agent or a scorer that cancels itself, say."""
+    is_scoring = progress.phase == "scoring"
     if work.cancelled():
-        progress.error = asyncio.CancelledError("the agent cancelled itself")
-        return
-    error = work.exception()
-    if error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            raise error
-        progress.error = error
+        who = "scorer" if is_scoring else "agent"
+        error: BaseException | None = asyncio.CancelledError(f"the {who} cancelled itself")
+    else:
+        error = work.exception()
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    if is_scoring:
+        progress.score_error = error or progress.score_error
+    else:
+        progress.error = error or progress.error
 
 
 def result_of(progress: Progress, elapsed: float) -> AttemptResult:
@@ -165,15 +171,15 @@ def result_of(progress: Progress, elapsed: float) -> AttemptResult:
         text = f"scorer: {error_type}: {_message(progress.score_error)}"
         if run.problem is not None:
             text += f" (the answer was {run.problem})"
+    elif run.status in (RunStatus.pending, RunStatus.regenerated):
+        error_type = "AgentError"
+        text = f"the agent returned a run that is {run.status.value}, which is no answer"
     elif stop is StopReason.error:
         error_type = "AgentError"
         text = mask(run.problem_detail or run.get_content_as_string() or "the agent reported an error")
-    score = progress.score
-    if score is None and text is None and stop is StopReason.completed:
-        error_type, text = "TypeError", "scorer: TypeError: the scorer returned no score"
     return AttemptResult(
         run=run,
-        score=score,
+        score=progress.score,
         stop_reason=stop,
         duration_seconds=elapsed,
         error=text,

@@ -1,5 +1,6 @@
 """What a score is and what can give one."""
 
+import decimal
 import math
 import numbers
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ class MismatchError(Exception):
 class Score:
     """The verdict on one run. `value` is in [0, 1]; anything else, NaN included, is an error.
 
-    A number or truth value of another library (numpy's, say) is turned into Python's own.
+    A number or truth value of another kind (a Decimal, or numpy's) is turned into Python's float or bool.
     """
 
     value: float
@@ -47,6 +48,20 @@ class Score:
             raise TypeError(f"Score.reason must be text, got {type(self.reason).__name__}")
         if self.detail is not None and not isinstance(self.detail, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"Score.detail must be a dict, got {type(self.detail).__name__}")
+
+
+def as_score(given: object) -> Score:
+    """What a scorer gave, checked: a `Score`, or another library's object with the same attributes.
+
+    A `Score` is looked at too, since its fields may have been set after it was made. Raises `TypeError` and
+    `ValueError` for everything else: of a bare number nobody knows whether it passes.
+    """
+    if given is None:
+        raise TypeError("the scorer returned no score")
+    if not hasattr(given, "value") or not hasattr(given, "passed"):
+        raise TypeError(f"ascore() must return a Score, got {type(given).__name__}")
+    one: Any = given
+    return Score(one.value, one.passed, getattr(one, "reason", None), getattr(one, "detail", None))
 
 
 def is_foreign_bool(value: object) -> bool:
@@ -66,11 +81,11 @@ def truth(value: object, what: str) -> bool:
 
 def unit_value(value: object, what: str) -> float:
     """`value` as a float in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, (numbers.Real, decimal.Decimal)):
         raise TypeError(f"{what} must be a number in [0, 1], got {type(value).__name__}")
     try:
         number = float(value)
-    except OverflowError:
+    except (OverflowError, ValueError):  # beyond every float; a signalling NaN of decimal
         number = math.inf
     if math.isnan(number) or not 0.0 <= number <= 1.0:
         raise ValueError(f"{what} must be in [0, 1], got {number!r}")

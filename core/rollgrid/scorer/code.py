@@ -1,6 +1,7 @@
 """Scores a run with a Python function."""
 
 import asyncio
+import decimal
 import inspect
 import numbers
 from collections.abc import Awaitable, Callable
@@ -73,7 +74,7 @@ class CodeScorer:
             return result
         if isinstance(result, bool) or is_foreign_bool(result):
             return Score(1.0 if result else 0.0, bool(result))
-        if isinstance(result, numbers.Real):
+        if isinstance(result, (numbers.Real, decimal.Decimal)):
             value = unit_value(result, "the scorer's result")
             return Score(value, value >= self.pass_threshold)
         raise TypeError(

@@ -1,4 +1,5 @@
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -86,6 +87,41 @@ async def test_a_scorer_that_raises_leaves_the_attempt_unscored_with_its_message
     assert result.error == "scorer: KeyError: 'value'"
 
 
+@pytest.mark.parametrize("verdict", [True, 0.5, "pass", object(), SimpleNamespace(value=2.0, passed=True)])
+async def test_a_scorer_that_returns_no_score_leaves_the_attempt_unscored(verdict):
+    result = await attempt(ok, Scores(verdict))
+    assert (result.stop_reason, result.score) == (StopReason.completed, None)
+    assert result.error is not None
+    assert result.error.startswith("scorer: ")
+
+
+async def test_a_score_whose_value_was_spoilt_after_it_was_made_is_none():
+    spoilt = Score(1.0, True)
+    spoilt.value = float("nan")
+    result = await attempt(ok, Scores(spoilt))
+    assert result.score is None
+    assert result.error == "scorer: ValueError: Score.value must be in [0, 1], got nan"
+
+
+async def test_a_score_of_another_library_counts():
+    verdict = SimpleNamespace(value=0.25, passed=False, reason="close", detail={"raw": 3})
+    result = await attempt(ok, Scores(verdict))
+    assert result.score == Score(0.25, False, "close", {"raw": 3})
+
+
+@pytest.mark.parametrize(
+    ("raised", "text"),
+    [
+        (asyncio.CancelledError(), "scorer: CancelledError: the scorer cancelled itself"),
+        (GeneratorExit("out"), "scorer: GeneratorExit: out"),
+    ],
+)
+async def test_whatever_a_scorer_raises_is_told_of_the_scorer_and_not_of_the_agent(raised, text):
+    result = await attempt(ok, Scores(raised))
+    assert (result.stop_reason, result.score, result.error) == (StopReason.completed, None, text)
+    assert result.run.status is RunStatus.completed
+
+
 async def test_a_scorer_that_returns_nothing_leaves_the_attempt_unscored():
     result = await attempt(ok, Scores(None))
     assert result.score is None
@@ -102,6 +138,17 @@ async def test_only_a_completed_run_is_scored(status, stop):
 
     result = await attempt(behave, Scores(Score(1.0, True)))
     assert (result.stop_reason, result.score) == (stop, None)
+
+
+@pytest.mark.parametrize("status", [RunStatus.pending, RunStatus.regenerated])
+async def test_a_run_that_is_no_answer_is_an_error_of_the_agent(status):
+    async def behave(prompt, context):
+        context.output.status = status
+        return "ok"
+
+    result = await attempt(behave, Scores(Score(1.0, True)))
+    assert (result.stop_reason, result.score, result.error_type) == (StopReason.error, None, "AgentError")
+    assert result.error == f"the agent returned a run that is {status.value}, which is no answer"
 
 
 async def test_an_exception_whose_text_cannot_be_made_is_still_data():

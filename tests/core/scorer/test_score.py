@@ -1,6 +1,7 @@
 """What a score may be."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -22,14 +23,16 @@ class bool_:
 bool_.__module__ = "numpy"
 
 
-@pytest.mark.parametrize("value", [0, 0.0, 0.5, 1, 1.0, Fraction(1, 4)])
+@pytest.mark.parametrize("value", [0, 0.0, 0.5, 1, 1.0, Fraction(1, 4), Decimal("0.7")])
 def test_a_number_from_0_to_1_is_a_value(value):
     score = Score(value, True)
     assert score.value == float(value)
     assert type(score.value) is float
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.0001, 7, math.nan, math.inf, -math.inf, 10**400])
+@pytest.mark.parametrize(
+    "value", [-0.1, 1.0001, 7, math.nan, math.inf, -math.inf, 10**400, Decimal("NaN"), Decimal("sNaN")]
+)
 def test_a_number_outside_is_an_error(value):
     with pytest.raises(ValueError, match=r"\[0, 1\]"):
         Score(value, True)
