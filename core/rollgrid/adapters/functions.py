@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from rollgrid.adapters.foreign import Facts, Given
-from rollgrid.agent.context import RunContext
+from rollgrid.agent.context import RunContext, handed_down
 from rollgrid.agent.run import Message
 from rollgrid.scorer.base import FingerprintError
 from rollgrid.scorer.source import describe_code
@@ -15,13 +15,12 @@ from rollgrid.threads import in_thread
 
 __all__ = ["FunctionAgent"]
 
-_HANDED_DOWN = ("context", "session_id", "user_id")
-
 
 class FunctionAgent:
     """`fn(input)` as an agent, sync or async; it returns text, a pydantic model instance or a `RunOutput`.
 
-    A sync function runs in a thread. If its signature names `context`, `session_id` or `user_id`, it gets them.
+    A sync function runs in a thread. Those of `context`, `session_id` and `user_id` that its
+    signature names after the input are given to it.
 
     `prompt_fields` is what shapes its prompt, as JSON values (or a function that returns them). Without it the
     function's source stands for it, with all that the source uses, as with a `CodeScorer`; a function that uses what is
@@ -45,10 +44,9 @@ class FunctionAgent:
         self._given_policy = policy
         self.output_schema = output_schema
         self.name = name or getattr(fn, "__name__", None) or type(fn).__name__
-        named = _parameters(fn)
-        if not named:
+        if not _parameters(fn):
             raise TypeError(f"{self.name} takes no input")
-        self._handed = tuple(one for one in _HANDED_DOWN if one in named)
+        self._handed = handed_down(fn)
         call = getattr(fn, "__call__", None)  # noqa: B004 - an async method is looked for, not callability
         self._is_async = inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(call)
 

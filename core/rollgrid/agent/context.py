@@ -1,12 +1,13 @@
 """What the caller of a run hands down to it: who watches, which seed, where retries are told."""
 
+import inspect
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from rollgrid.agent.run import RunOutput, ToolExecution
 from rollgrid.models.retry import RetryNotice
 
-__all__ = ["RetryNotice", "RunContext", "RunObserver", "SilentObserver"]
+__all__ = ["RetryNotice", "RunContext", "RunObserver", "SilentObserver", "handed_down"]
 
 
 class RunObserver(Protocol):
@@ -44,3 +45,25 @@ class RunContext:
     seed: int | None = None
     session_id: str | None = None
     user_id: str | None = None
+
+
+_HANDED_DOWN = ("context", "session_id", "user_id")
+
+
+def handed_down(call: Any) -> tuple[str, ...]:
+    """Which of `context`, `session_id` and `user_id` the signature names, to be passed by keyword.
+
+    The first positional parameter is the input, whatever it is called.
+    """
+    try:
+        parameters = list(inspect.signature(call).parameters.values())
+    except (TypeError, ValueError):
+        return ()
+    if parameters and parameters[0].kind in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    ):
+        del parameters[0]
+    by_keyword = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = {one.name for one in parameters if one.kind in by_keyword}
+    return tuple(name for name in _HANDED_DOWN if name in named)

@@ -6,21 +6,24 @@ attempt. `AgentSource` turns each into `AttemptAgent`s, of which every attempt g
 """
 
 import copy
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import fields
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from pydantic import BaseModel
 
 from rollgrid.adapters import adapted, is_foreign
 from rollgrid.adapters.shape import run_of_shape
-from rollgrid.agent.context import RunContext
+from rollgrid.agent.context import RunContext, handed_down
 from rollgrid.agent.run import RunOutput, RunStatus
+from rollgrid.errors import RollgridError
 from rollgrid.models.base import Model
 from rollgrid.models.messages import Message
 
 __all__ = [
+    "AgentFactoryError",
     "AgentProtocol",
     "AgentSource",
     "AttemptAgent",
@@ -35,7 +38,10 @@ _ACCEPTED = (
     "an Agent (of pydantic-ai, openai-agents or agno too), an object with `async def arun(input)`, an async function "
     "of the input, or a zero-argument factory of one of these"
 )
-_HANDED_DOWN = ("context", "session_id", "user_id")
+
+
+class AgentFactoryError(RollgridError, RuntimeError):
+    """The factory of an environment's agent raised before there was any attempt."""
 
 
 @runtime_checkable
@@ -63,7 +69,7 @@ class AttemptAgent:
     def __init__(self, subject: Any, handed: Sequence[str] | None = None) -> None:
         """`handed` are the keywords that the subject's signature names; they are looked up when not given."""
         self._subject = subject
-        self._handed = _handed_down(subject) if handed is None else handed
+        self._handed = _handed_of(subject) if handed is None else handed
 
     async def run(self, input: str, context: RunContext) -> RunOutput:
         """Run once. Raises what the agent raises, and `TypeError` for an answer that is none."""
@@ -151,7 +157,7 @@ class AgentSource:
         )
         name = getattr(self.subject, "name", None) or getattr(self.subject, "__name__", None)
         # Looking at a signature costs more than the rest of an attempt's preparation; a factory may vary what it makes.
-        self._handed = None if self._is_factory else _handed_down(agent)
+        self._handed = None if self._is_factory else _handed_of(agent)
         self.label: str = name if isinstance(name, str) else type(self.subject).__name__
 
     def attempt(self, model: Model | None = None) -> AttemptAgent:
@@ -174,7 +180,7 @@ class AgentSource:
         try:
             made = self._agent()
         except Exception as error:
-            raise RuntimeError(
+            raise AgentFactoryError(
                 f"the environment's agent factory failed before any attempt: {type(error).__name__}: {error}"
             ) from error
         _check_product(made)
@@ -218,7 +224,12 @@ def check_agent(agent: Any) -> None:
     if _is_runnable(agent):
         return
     if inspect.iscoroutinefunction(agent):
-        raise TypeError(f"Environment.agent is the async function {agent.__name__}, which takes no input")
+        raise TypeError(f"Environment.agent is the async function {_function_name(agent)}, which takes no input")
+    if inspect.isasyncgenfunction(agent) or inspect.isasyncgenfunction(getattr(agent, "__call__", None)):  # noqa: B004
+        raise TypeError(
+            f"Environment.agent is the async generator {_function_name(agent)}; an agent returns its whole answer, "
+            "so gather the pieces in an `async def` function of the input"
+        )
     if not callable(agent):
         raise TypeError(f"Environment.agent must be {_ACCEPTED}; got {_kind(agent)}")
     needed = _needed(agent)
@@ -256,9 +267,8 @@ def _check_product(made: Any) -> None:
         )
 
 
-def _handed_down(subject: Any) -> tuple[str, ...]:
-    named = _parameters(getattr(subject, "arun", None) or subject)
-    return tuple(name for name in _HANDED_DOWN if name in named)
+def _handed_of(subject: Any) -> tuple[str, ...]:
+    return handed_down(getattr(subject, "arun", None) or subject)
 
 
 def _parameters(call: Any) -> dict[str, inspect.Parameter]:
@@ -275,6 +285,12 @@ def _needed(call: Any) -> list[str]:
         for name, one in _parameters(call).items()
         if one.default is inspect.Parameter.empty and one.kind not in variadic
     ]
+
+
+def _function_name(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = cast("functools.partial[Any]", function).func
+    return getattr(function, "__name__", None) or type(function).__name__
 
 
 def _kind(value: Any) -> str:

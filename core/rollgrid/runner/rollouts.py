@@ -135,6 +135,8 @@ async def _arun(
     if isinstance(concurrency, str):
         if concurrency != AUTO:
             raise ValueError(f"concurrency must be a number or {AUTO!r}, got {concurrency!r}")
+    elif isinstance(concurrency, bool) or not isinstance(concurrency, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"concurrency must be a whole number or {AUTO!r}, got {type(concurrency).__name__}")
     elif concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, got {concurrency}")
     if os.environ.get(IN_WORKER):

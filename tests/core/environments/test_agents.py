@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import pytest
 from pydantic import BaseModel
 
+from rollgrid.adapters import FunctionAgent
 from rollgrid.agent import Agent, Message, RunContext, RunOutput, RunStatus, ToolExecution
 from rollgrid.environments.agents import resolve_agent
+from rollgrid.errors import RollgridError
 from support.canned import CannedModel
 
 
@@ -151,6 +153,14 @@ async def test_identities_are_handed_to_a_signature_that_names_them():
     assert output.content == "s1 u1"
 
 
+@pytest.mark.parametrize("name", ["context", "session_id", "user_id"])
+async def test_the_input_may_be_called_what_it_likes(name):
+    told = {}
+    exec(f"async def agent({name}): return {name}", told)
+    for agent in (told["agent"], SimpleNamespace(arun=told["agent"]), FunctionAgent(told["agent"])):
+        assert (await run(agent)).content == "question"
+
+
 class Remembering:
     def __init__(self):
         self.seen = []
@@ -190,8 +200,9 @@ def test_a_factory_that_raises_is_refused_before_any_attempt():
     def factory():
         raise KeyError("OPENAI_API_KEY")
 
-    with pytest.raises(RuntimeError, match=r"before any attempt: KeyError"):
+    with pytest.raises(RuntimeError, match=r"before any attempt: KeyError") as raised:
         resolve_agent(factory)
+    assert isinstance(raised.value, RollgridError)
 
 
 async def test_another_model_replaces_the_agents_own_also_behind_a_factory():

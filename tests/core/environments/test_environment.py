@@ -1,6 +1,7 @@
 """Wiring an environment, and choosing its tasks."""
 
 import dataclasses
+from functools import partial
 
 import pytest
 
@@ -73,6 +74,15 @@ async def no_input():
     return "x"
 
 
+async def in_pieces(question):
+    yield question
+
+
+class InPieces:
+    async def __call__(self, question):
+        yield question
+
+
 @pytest.mark.parametrize(
     ("agent", "named"),
     [
@@ -82,6 +92,9 @@ async def no_input():
         (42, "int"),
         (lambda question: question, "'question'"),
         (no_input, "no_input"),
+        (partial(no_input), "no_input"),
+        (in_pieces, "async generator in_pieces"),
+        (InPieces(), "async generator InPieces"),
     ],
 )
 def test_anything_else_is_refused_at_once_and_its_type_is_named(agent, named):

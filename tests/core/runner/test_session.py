@@ -183,6 +183,10 @@ async def test_the_sync_door_is_closed_inside_a_running_loop():
         ({"k": 0}, ValueError),
         ({"concurrency": 0}, ValueError),
         ({"k": "8"}, TypeError),
+        ({"concurrency": None}, TypeError),
+        ({"concurrency": 1.5}, TypeError),
+        ({"concurrency": True}, TypeError),
+        ({"concurrency": "many"}, ValueError),
         ({"model": "gpt-5"}, TypeError),
     ],
 )
