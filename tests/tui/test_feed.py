@@ -8,7 +8,7 @@ import pytest
 from rollgrid.errors import LogError
 from rollgrid_tui.feed import KEPT_BODIES, LogChanged
 from support.dash import Clock, make_feed
-from support.fake_log import FakeLog, attempt_row, run_row, task_row, transcript
+from support.fake_log import FakeLog, FakeReader, attempt_row, run_row, task_row, transcript
 
 
 def log_of(*attempts, **run):
@@ -201,6 +201,34 @@ async def test_the_poller_tells_of_changes_and_closes_its_reader_at_the_end():
     log.write(attempt_row(0, 1))
     await asyncio.wait_for(told.wait(), 5)
     task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert log.open_readers == 0
+
+
+async def test_a_poller_that_is_cancelled_again_while_it_closes_its_reader_closes_it_all_the_same(monkeypatch):
+    log = log_of()
+    close, closing, may_close = FakeReader.aclose, asyncio.Event(), asyncio.Event()
+
+    async def slowly(reader):
+        closing.set()
+        await may_close.wait()
+        await close(reader)
+
+    monkeypatch.setattr(FakeReader, "aclose", slowly)
+    feed = make_feed(log)
+    feed.follow("r4k9tz")
+    told = asyncio.Event()
+    feed.notify = told.set
+    task = asyncio.create_task(feed.poll_forever())
+    await told.wait()
+    task.cancel()
+    await closing.wait()
+    for _ in range(3):
+        task.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    may_close.set()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert log.open_readers == 0

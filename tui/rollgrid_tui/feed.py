@@ -1,9 +1,10 @@
 """The only reader of the log in the dashboard: polls it, folds new rows into the state, says that something changed."""
 
 import asyncio
+import contextlib
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -309,7 +310,18 @@ class Feed:
     async def _close(self) -> None:
         reader, self._reader, self._identity = self._reader, None, None
         if reader is not None:
-            await reader.aclose()
+            await _finish(reader.aclose())
+
+
+async def _finish(closing: Coroutine[Any, Any, None]) -> None:
+    """Wait for the end of it even when cancelled again: the end of an application cancels its workers twice."""
+    task = asyncio.ensure_future(closing)
+    try:
+        await asyncio.shield(task)
+    finally:
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
 
 
 async def _read_runs(reader: Reader, view: RunsView) -> bool:
