@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from pydantic import BaseModel
+
 from rollgrid._version import __version__
 from rollgrid.agent.run import RunOutput
 from rollgrid.environments.attempt import AttemptResult, StopReason
@@ -122,28 +124,33 @@ def _object(row: Mapping[str, Any], where: str) -> bytes:
 def _written(value: Any, where: str) -> bytes:
     try:
         return json_bytes(value)
-    except (TypeError, ValueError) as first:
-        if where.endswith("field 'run'"):
-            # A model's own arguments may hold NaN; that must not cost the whole file.
-            try:
-                return json_bytes(_finite(value))
-            except (TypeError, ValueError, RecursionError):
-                pass
-        reason = re.sub(r"\s+", " ", str(first))
-        raise BaselineError(
-            f"the result cannot be saved: {where} holds a value that JSON cannot ({reason})",
-            "use text, numbers, lists and dicts with string keys there",
-        ) from first
+    except (TypeError, ValueError) as error:
+        refused = error
+    try:
+        # A model's own arguments may hold NaN; that must not cost the whole file.
+        return json_bytes(_plainer(value, name_numbers=where.endswith("field 'run'")))
+    except RecursionError:
+        pass  # It contains itself, which was said already.
+    except (TypeError, ValueError) as error:
+        refused = error
+    reason = re.sub(r"\s+", " ", str(refused))
+    raise BaselineError(
+        f"the result cannot be saved: {where} holds a value that JSON cannot ({reason})",
+        "use text, numbers, lists and dicts with string keys there",
+    ) from refused
 
 
-def _finite(value: Any) -> Any:
-    """Numbers that JSON has no word for, as their names."""
-    if isinstance(value, float) and not math.isfinite(value):
+def _plainer(value: Any, *, name_numbers: bool) -> Any:
+    """Pydantic instances as their values, as in fingerprints; numbers that JSON has no word for as their names."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if name_numbers and isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in cast("dict[Any, Any]", value).items()}
+        items = cast("dict[Any, Any]", value).items()
+        return {key: _plainer(item, name_numbers=name_numbers) for key, item in items}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in cast("list[Any]", value)]
+        return [_plainer(item, name_numbers=name_numbers) for item in cast("list[Any]", value)]
     return value
 
 
@@ -166,6 +173,19 @@ def load_result(path: str | Path) -> EnvironmentRunResult:
     return reader.result()
 
 
+_CUT_WORD = re.compile(
+    r"-|\.|[eE][+-]?|\\u?[0-9a-fA-F]{0,4}|" + "|".join(("tr?u?", "fa?l?s?", "nu?l?", "Na?", "-?I[a-z]*"))
+)
+
+
+def _is_cut_off(error: json.JSONDecodeError) -> bool:
+    """Whether more text after its end could have made it JSON: it ends in the middle of something."""
+    if error.msg.startswith("Unterminated string"):
+        return True
+    rest = error.doc[error.pos :].rstrip()
+    return not rest or _CUT_WORD.fullmatch(rest) is not None
+
+
 class _Reader:
     """One file being read; every complaint names it and the place in it."""
 
@@ -174,6 +194,9 @@ class _Reader:
 
     def _refuse(self, what: str, hint: str | None = None) -> NoReturn:
         raise BaselineError(f"{self._path}: {what}", hint)
+
+    def _refuse_cut(self, line: int) -> NoReturn:
+        self._refuse(f"the file is cut off at line {line}", "save it again, or fetch it again")
 
     def result(self) -> EnvironmentRunResult:
         """Everything in memory."""
@@ -211,7 +234,7 @@ class _Reader:
             k=self._value(data, "k", int, "the file"),
             env_fingerprint=self._value(data, "env_fingerprint", (str, type(None)), "the file"),
             policy_fingerprint=self._value(data, "policy_fingerprint", (str, type(None)), "the file"),
-            task_results=tuple(self._task_result(row, f"task_results[{index}]") for index, row in enumerate(rows)),
+            task_results=self._task_results(rows),
             duration_seconds=self._value(data, "duration_seconds", (int, float), "the file"),
             stopped_early=self._value(data, "stopped_early", (str, type(None)), "the file"),
             fingerprint_parts={
@@ -227,11 +250,13 @@ class _Reader:
             self._refuse("this is a run log, no baseline file", "make one of a run: rollgrid baseline save RUN FILE")
         try:
             data: object = json.loads(raw.decode("utf-8-sig"))
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            if error.reason == "unexpected end of data":
+                self._refuse_cut(raw.count(b"\n") + 1)
             self._refuse("no baseline file: not UTF-8 text", "name a file that save() wrote")
         except json.JSONDecodeError as error:
-            if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
-                self._refuse(f"the file is cut off at line {error.lineno}", "save it again, or fetch it again")
+            if _is_cut_off(error):
+                self._refuse_cut(error.lineno)
             if error.msg == "Extra data":
                 self._refuse("no baseline file: it holds several JSON values", "name a file that save() wrote")
             self._refuse(f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}")
@@ -264,7 +289,20 @@ class _Reader:
             self._refuse(f"{where} is no object; the file is damaged or of another kind")
         return cast("dict[str, Any]", value)
 
-    def _task_result(self, row: Any, where: str) -> TaskResult:
+    def _task_results(self, rows: list[Any]) -> tuple[TaskResult, ...]:
+        found = tuple(self._task_result(row, index) for index, row in enumerate(rows))
+        seen: dict[str | None, int] = {}
+        for index, one in enumerate(found):
+            if one.task.id in seen:
+                self._refuse(
+                    f"task_results[{seen[one.task.id]}] and task_results[{index}] both have the id {one.task.id!r}",
+                    "give each task an id of its own; a diff goes by them",
+                )
+            seen[one.task.id] = index
+        return found
+
+    def _task_result(self, row: Any, number: int) -> TaskResult:
+        where = f"task_results[{number}]"
         data = self._mapping(row, where)
         task = self._mapping(data.get("task"), f"{where}.task")
         attempts = self._value(data, "attempts", list, where)
@@ -272,13 +310,17 @@ class _Reader:
             task=Task(
                 input=self._value(task, "input", str, f"{where}.task"),
                 expected=task.get("expected"),
-                id=self._value(task, "id", (str, type(None)), f"{where}.task"),
+                id=self._id(task, number),
                 metadata=self._value(task, "metadata", (dict, type(None)), f"{where}.task", default=None) or {},
             ),
             attempts=tuple(
                 self._attempt(attempt, f"{where}.attempts[{index}]", index) for index, attempt in enumerate(attempts)
             ),
         )
+
+    def _id(self, task: Mapping[str, Any], number: int) -> str:
+        known = self._value(task, "id", (str, type(None)), f"task_results[{number}].task")
+        return f"t{number + 1}" if known is None else known
 
     def _attempt(self, row: Any, where: str, position: int) -> AttemptResult:
         data = self._mapping(row, where)

@@ -13,7 +13,7 @@ from rollgrid.text import clean_line
 if TYPE_CHECKING:
     from rollgrid.analysis.comparison import Comparison
 
-__all__ = ["EnvironmentDiff", "compare_parts", "diff_results"]
+__all__ = ["EnvironmentDiff", "compare_parts", "diff_results", "require_result"]
 
 
 @dataclass
@@ -77,6 +77,7 @@ class EnvironmentDiff:
 
 def diff_results(current: EnvironmentRunResult, baseline: EnvironmentRunResult) -> EnvironmentDiff:
     """`current` against `baseline`. Raises `MismatchError` unless the environment fingerprints match."""
+    require_result(baseline)
     if not same_fingerprint(current.env_fingerprint, baseline.env_fingerprint):
         raise _mismatch(current, baseline)
     before = {str(one.task.id): one for one in baseline.task_results}
@@ -112,6 +113,15 @@ def _row(name: str, old: TaskResult, new: TaskResult) -> dict[str, Any]:
         "delta": delta,
         "status": status,
     }
+
+
+def require_result(given: Any) -> None:
+    """Raise `TypeError` for what is no result, such as the path of its file."""
+    if not isinstance(given, EnvironmentRunResult):
+        raise TypeError(
+            f"a result is compared with another result, got {type(given).__name__}; of a file, read it first: "
+            "EnvironmentRunResult.load(path)"
+        )
 
 
 def compare_parts(current: EnvironmentRunResult, baseline: EnvironmentRunResult) -> dict[str, str]:

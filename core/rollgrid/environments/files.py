@@ -74,7 +74,7 @@ def json_bytes(value: Any) -> bytes:
 
     Text that UTF-8 cannot hold (lone surrogates) is escaped, and so are the characters that some readers take for the
     end of a line. Raises `TypeError` or `ValueError` for what JSON cannot hold: NaN and infinity, objects, keys that
-    are no strings.
+    are neither text nor a number, a bool or None (which become text).
     """
     try:
         return plain_json_bytes(value)

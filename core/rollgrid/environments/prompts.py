@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from rollgrid.environments.diff import compare_parts
+from rollgrid.environments.diff import compare_parts, require_result
 from rollgrid.environments.fingerprint import same_fingerprint
 from rollgrid.environments.report_text import for_stdout, pad, width
 from rollgrid.environments.result import EnvironmentRunResult, TaskResult
@@ -100,6 +100,8 @@ class PromptComparison:
 
 def compare_prompts(a: EnvironmentRunResult, b: EnvironmentRunResult) -> PromptComparison:
     """Put two results side by side, whether or not they come from one environment."""
+    for given in (a, b):
+        require_result(given)
     side_a, side_b = _side(a), _side(b)
     lines = difflib.unified_diff(
         (side_a.system or "").split("\n"), (side_b.system or "").split("\n"), "a", "b", lineterm=""

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -259,6 +260,22 @@ def test_a_detail_that_json_cannot_hold_names_its_attempt(good):
     only_the_old_file(good)
 
 
+class Address(BaseModel):
+    city: str
+    opened: date
+
+
+@pytest.mark.usefixtures("either_way")
+def test_a_pydantic_instance_is_kept_as_its_values_wherever_it_stands(tmp_path):
+    home = Address(city="Ulm", opened=date(2020, 2, 29))
+    one = attempt(score=Score(1.0, True, detail={"found": home}))
+    given = result(task_result("a", [one], expected=[home], metadata={"at": home}))
+    (after,) = EnvironmentRunResult.load(saved(tmp_path, given)).task_results
+    values = {"city": "Ulm", "opened": "2020-02-29"}
+    assert (after.task.expected, after.task.metadata) == ([values], {"at": values})
+    assert score_of(after.attempts[0]).detail == {"found": values}
+
+
 def test_what_contains_itself_is_refused(good):
     loop = []
     loop.append(loop)
@@ -375,9 +392,32 @@ def test_everything_else_is_refused_in_one_line(tmp_path, content, told):
 @pytest.mark.usefixtures("either_way")
 def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path):
     whole = saved(tmp_path).read_bytes().rstrip()
-    for length in range(1, len(whole), 7):
-        refusal(tmp_path, whole[:length])
-    assert "is cut off" in refusal(tmp_path, whole[: len(whole) // 2])
+    for length in range(1, len(whole)):
+        assert "is cut off" in refusal(tmp_path, whole[:length]), whole[:length][-20:]
+
+
+@pytest.mark.parametrize("value", ["naïve 🎉", "a \\ b \\u00e9", -1.5e-07, None, True, [[], {}]])
+def test_a_file_that_is_cut_off_inside_of_any_value_is_refused(tmp_path, value):
+    whole = json.dumps(
+        {"format_version": 1, "x": value}, ensure_ascii=isinstance(value, str) and "\\" in value
+    ).encode()
+    for length in range(1, len(whole)):
+        assert "is cut off" in refusal(tmp_path, whole[:length]), whole[:length]
+
+
+@pytest.mark.usefixtures("either_way")
+def test_two_tasks_of_one_name_are_refused_since_a_diff_would_pair_the_wrong_rows(tmp_path):
+    path = saved(tmp_path, result(task_result("a", "+"), task_result("b", "-"), task_result("a", "-")))
+    assert "task_results[0] and task_results[2] both have the id 'a'" in refusal(tmp_path, path.read_bytes())
+
+
+@pytest.mark.usefixtures("either_way")
+def test_a_task_without_an_id_goes_by_its_position(tmp_path):
+    data = json.loads(one_attempt())
+    data["task_results"] = [{**data["task_results"][0], "task": {"input": "q", "id": None}} for _ in range(2)]
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(data))
+    assert [one.task.id for one in EnvironmentRunResult.load(path).task_results] == ["t1", "t2"]
 
 
 def test_the_error_is_both_a_value_error_and_ours():

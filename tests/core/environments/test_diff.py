@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rollgrid.environments import EnvironmentRunResult, MismatchError
+from rollgrid.environments import EnvironmentRunResult, MismatchError, compare_prompts
 from rollgrid.environments.fingerprint import PARTS
 from support.results import result, task_result
 
@@ -167,3 +167,11 @@ def test_an_expected_tuple_that_became_a_list_in_a_file_is_no_difference():
     current = result(task_result("a", "+", expected={"rows": ((1, 2),)}), env_fingerprint="x")
     baseline = result(task_result("a", "+", expected={"rows": [[1, 2]]}), env_fingerprint="y")
     assert mismatch(current, baseline).parts["tasks"] == "unknown"
+
+
+@pytest.mark.parametrize("baseline", ["baseline.json", None, {"env_fingerprint": "rgenv1:x"}])
+def test_what_is_no_result_is_refused_and_a_file_is_told_how_to_be_read(baseline):
+    current = result(task_result("a", "+"))
+    for compared in (lambda: current.diff(baseline), lambda: compare_prompts(current, baseline)):
+        with pytest.raises(TypeError, match=r"EnvironmentRunResult\.load\(path\)"):
+            compared()
