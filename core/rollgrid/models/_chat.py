@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from rollgrid.models import _errors
 from rollgrid.models._responses import count, text_of
-from rollgrid.models._wire import loads
+from rollgrid.models._wire import dumps, loads
 from rollgrid.models.base import FinishReason, ModelReply, ModelRequest, OutputSchema, Usage
 from rollgrid.models.messages import Message, ToolCall
 
@@ -124,12 +124,21 @@ class ChatStream:
         return pieces
 
     def _take_call(self, part: Mapping[str, Any]) -> None:
-        call = self._calls.setdefault(part.get("index") or 0, ToolCall("", "", ""))
+        call = self._calls.setdefault(self._place_of(part), ToolCall("", "", ""))
         function: Mapping[str, Any] = part.get("function") or {}
         call.id = part.get("id") or call.id
         # Names come whole; some servers repeat them in every chunk.
         call.name = function.get("name") or call.name
-        call.arguments += function.get("arguments") or ""
+        call.arguments += _arguments(function.get("arguments"))
+
+    def _place_of(self, part: Mapping[str, Any]) -> int:
+        """Which call a piece belongs to. Without an index another id begins another call, and no id goes on with it."""
+        index = part.get("index")
+        if isinstance(index, int):
+            return index
+        last = max(self._calls, default=0)
+        known, given = self._calls.get(last), part.get("id")
+        return last + 1 if known is not None and given and known.id and given != known.id else last
 
     def reply(self) -> ModelReply:
         """The whole reply, once the stream has ended. Raises `ModelError` when there was none in it."""
@@ -161,7 +170,7 @@ def parse_completion(completion: Mapping[str, Any]) -> ModelReply:
     choice = cast("Mapping[str, Any]", choices[0])
     message: Mapping[str, Any] = choice.get("message") or {}
     calls = [
-        ToolCall(call.get("id") or "", call["function"]["name"], call["function"].get("arguments") or "")
+        ToolCall(call.get("id") or "", call["function"]["name"], _arguments(call["function"].get("arguments")))
         for call in message.get("tool_calls") or ()
         if isinstance(call.get("function"), Mapping)
     ]
@@ -177,6 +186,14 @@ def parse_completion(completion: Mapping[str, Any]) -> ModelReply:
     return _finished(reply, choice.get("finish_reason"))
 
 
+def _arguments(value: Any) -> str:
+    """Arguments are JSON as text; some servers send the object itself."""
+    if isinstance(value, dict):
+        return dumps(cast("dict[str, Any]", value)).decode()
+    return value or ""
+
+
+@_errors.shaped
 def _finished(reply: ModelReply, reason: str | None) -> ModelReply:
     finish = _FINISH.get(reason or "stop", "stop")
     if finish in ("length", "content_filter"):

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
@@ -145,24 +146,40 @@ def _make(endpoint: Endpoint) -> "AsyncOpenAI":
             project=endpoint.project,
             default_headers=dict(endpoint.headers) or None,
             default_query=dict(endpoint.query) or None,
-            http_client=endpoint.http_client if endpoint.http_client is not None else _http_client(),
+            http_client=endpoint.http_client
+            if endpoint.http_client is not None
+            else _http_client(endpoint.effective_url),
             **settings,
         )
     except openai.OpenAIError as error:
         raise _errors.from_exception(error) from error
 
 
-def _http_client() -> Any:
+def _http_client(url: str) -> Any:
     import httpx2
     import openai
 
     limits = httpx2.Limits(
         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS, keepalive_expiry=KEEP_ALIVE_SECONDS
     )
+    # To a proxy, "this machine" is the proxy's own; what a server here is asked must not leave the machine either.
+    how: dict[str, Any] = {"limits": limits, "trust_env": not _is_on_this_machine(url)}
     # The aiohttp backend takes a third of the processor time of the default one; without it the default one serves.
     with suppress(RuntimeError):
-        return openai.DefaultAioHttpClient(limits=limits)
-    return openai.DefaultAsyncHttpxClient(limits=limits)
+        return openai.DefaultAioHttpClient(**how)
+    return openai.DefaultAsyncHttpxClient(**how)
+
+
+def _is_on_this_machine(url: str) -> bool:
+    """Whether an `http` address names this machine. With `https` the environment may name the certificates."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme != "http":
+        return False
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def as_items(mapping: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:

@@ -34,6 +34,11 @@ def protocol(what: str) -> ModelError:
     return ModelError(mask(what), kind="protocol", retryable=True)
 
 
+def too_long(what: str) -> ModelError:
+    """A reply that does not end. To ask for it again would only bring it again."""
+    return ModelError(f"the server sent {what}", kind="protocol")
+
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -108,15 +113,24 @@ def from_status(status: int, headers: Mapping[str, str], body: Any) -> ModelErro
 def from_payload(body: Any) -> ModelError:
     """The error that a reply carries inside: a failed response, an error event in a stream."""
     message, code, kind_name = _parts(body)
-    status = {"rate_limit": 429, "auth": 401, "server": 500}
-    kind = _kind(None, code, kind_name, message)
+    # Routers that answer 200 before they know put the status of whoever stands behind them into the code.
+    status = int(code) if code is not None and code.isascii() and code.isdecimal() and len(code) == 3 else None
+    if status is not None and not 400 <= status <= 599:
+        status = None
+    kind = _kind(status, code, kind_name, message)
     shown = mask(message or "the model failed without saying why")
     retryable = kind in ("rate_limit", "server", "timeout")
-    return ModelError(shown, kind=kind, status=status.get(kind), retryable=retryable, code=code)
+    return ModelError(shown, kind=kind, status=status or _STATUS.get(kind), retryable=retryable, code=code)
+
+
+_STATUS = {"rate_limit": 429, "auth": 401, "server": 500}
+_EXHAUSTED = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
 def _kind(status: int | None, code: str | None, kind_name: str | None, message: str) -> str:
-    if "insufficient_quota" in (code, kind_name) or code == "billing_hard_limit_reached":
+    # Some say it in no field of its own. "Quota exceeded" alone may be one of requests a minute, which comes back.
+    said = {text.lower() for text in (code, kind_name, message) if text}
+    if status == 402 or said & _EXHAUSTED:
         return "quota"
     if code == "model_not_found" or (status == 404 and "model" in message.lower()):
         return "unknown_model"
@@ -135,21 +149,42 @@ def _kind(status: int | None, code: str | None, kind_name: str | None, message: 
 
 def _parts(body: Any) -> tuple[str, str | None, str | None]:
     """Message, code and type of an error object, wherever the server put them."""
-    if isinstance(body, Mapping):
-        found = cast("Mapping[str, Any]", body)
-        inner = found.get("error")
-        if isinstance(inner, Mapping):
-            found = cast("Mapping[str, Any]", inner)
-        elif isinstance(inner, str):
-            return _one_line(inner), None, None
-        message = found.get("message") or found.get("detail") or ""
-        code, kind_name = found.get("code"), found.get("type")
-        return (
-            _one_line(str(message)),
-            None if code is None else str(code),
-            None if kind_name is None else str(kind_name),
-        )
-    return _one_line(str(body)) if body else "", None, None
+    found = _innermost(body)
+    if not isinstance(found, Mapping):
+        return _one_line(str(found)) if found else "", None, None
+    inner = cast("Mapping[str, Any]", found)
+    message = inner.get("message") or inner.get("detail") or ""
+    code, kind_name = inner.get("code"), inner.get("type")
+    return (
+        _one_line(str(message)),
+        None if code is None else str(code),
+        None if kind_name is None else str(kind_name),
+    )
+
+
+def _innermost(body: Any) -> Any:
+    """What the envelopes hold that servers, and proxies before them, put around an error."""
+    for _ in range(_ENVELOPES):
+        within = _within(body)
+        if within is None:
+            break
+        body = within
+    return body
+
+
+def _within(body: Any) -> Any:
+    if isinstance(body, list):
+        return next(iter(cast("list[Any]", body)), None)
+    if not isinstance(body, Mapping):
+        return None
+    around = cast("Mapping[str, Any]", body)
+    found: Any = around.get("error") or around.get("errors")
+    if not found and isinstance(around.get("detail"), Mapping):
+        found = around["detail"]
+    return cast("Any", found) if found and isinstance(found, Mapping | list | str) else None
+
+
+_ENVELOPES = 8
 
 
 def _one_line(text: str, limit: int = 500) -> str:

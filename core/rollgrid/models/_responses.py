@@ -190,10 +190,14 @@ def _usage(value: Any) -> Usage:
     )
 
 
+MOST_TOKENS = 2**53
+"""What a server counts beyond this is no count, and sums of it would not fit into the log."""
+
+
 def count(value: Any, key: str) -> int:
     """A count in a usage object; 0 where the server gives none."""
     number = cast("Mapping[str, Any]", value).get(key) if isinstance(value, Mapping) else None
-    return number if isinstance(number, int) else 0
+    return number if type(number) is int and 0 <= number <= MOST_TOKENS else 0
 
 
 def text_of(value: Mapping[str, Any], key: str) -> str | None:

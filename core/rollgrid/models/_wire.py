@@ -14,7 +14,7 @@ import orjson
 
 from rollgrid.errors import ModelError
 from rollgrid.models import _errors
-from rollgrid.models._sse import EventReader
+from rollgrid.models._sse import EventReader, EventTooLong
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -79,6 +79,8 @@ async def post_streaming(
         await _read(response, sink)
     except ModelError:
         raise
+    except EventTooLong as error:
+        raise _errors.too_long(str(error)) from error
     except Exception as error:
         raise _errors.from_exception(error) from error
     finally:

@@ -140,7 +140,7 @@ def parse_retry_after(milliseconds: str | None, value: str | None, now: datetime
         return None
     try:
         when = parsedate_to_datetime(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)

@@ -225,3 +225,39 @@ def test_a_listener_that_fails_is_not_taken_for_a_fault_of_the_server():
 
     with pytest.raises(KeyError):
         ChatStream(broken).on_event(b"", chunk({"content": "x"}))
+
+
+def test_calls_without_an_index_are_told_apart_by_their_ids():
+    stream = ChatStream(None)
+    for part in (
+        {"id": "c1", "function": {"name": "add", "arguments": '{"a":'}},
+        {"function": {"arguments": " 1}"}},
+        {"id": "c2", "function": {"name": "sub", "arguments": "{"}},
+        {"id": "c2", "function": {"arguments": "}"}},
+    ):
+        stream.on_event(b"", chunk({"tool_calls": [part]}))
+    stream.on_event(b"", chunk({}, "tool_calls"))
+    assert stream.reply().tool_calls == [ToolCall("c1", "add", '{"a": 1}'), ToolCall("c2", "sub", "{}")]
+
+
+def test_arguments_that_come_as_an_object_are_made_text():
+    call = {"id": "c", "function": {"name": "add", "arguments": {"a": 1}}}
+    assert parse_completion(completion({"tool_calls": [call]})).tool_calls[0].arguments == '{"a":1}'
+    stream = ChatStream(None)
+    stream.on_event(b"", chunk({"tool_calls": [{"index": 0, **call}]}, "tool_calls"))
+    assert stream.reply().tool_calls[0].arguments == '{"a":1}'
+
+
+@pytest.mark.parametrize("given", [2**62, 10**30, -5, True, 5.0, "7", None])
+def test_a_usage_that_is_no_count_counts_nothing(given: Any):
+    usage = {"prompt_tokens": given, "completion_tokens": 3}
+    reply = parse_completion(completion({"content": "x"}, usage=usage))
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (0, 3)
+
+
+def test_a_reason_to_finish_of_a_wrong_kind_is_a_fault_of_the_server():
+    stream = ChatStream(None)
+    stream.on_event(b"", b'{"choices": [{"delta": {"content": "x"}, "finish_reason": ["stop"]}]}')
+    with pytest.raises(ModelError) as caught:
+        stream.reply()
+    assert caught.value.kind == "protocol"

@@ -89,3 +89,53 @@ def test_a_message_is_one_line_of_bounded_length():
     text = str(_errors.from_status(500, {}, "a\n" * 5000))
     assert "\n" not in text
     assert len(text) < 600
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "insufficient_quota",
+        {"error": "insufficient_quota"},
+        [{"error": {"code": 429, "type": "insufficient_quota", "message": "m"}}],
+        {"error": {"error": {"code": "insufficient_quota", "message": "m"}}},
+        {"detail": {"error": {"code": "insufficient_quota", "message": "m"}}},
+        {"detail": {"code": "insufficient_quota", "message": "m"}},
+        {"errors": [{"code": "INSUFFICIENT_QUOTA", "message": "m"}]},
+    ],
+)
+def test_an_exhausted_quota_is_final_in_whatever_envelope_it_comes(payload: Any):
+    error = _errors.from_status(429, {}, payload)
+    assert (error.kind, error.retryable) == ("quota", False)
+    assert "{" not in str(error)
+
+
+def test_a_quota_of_requests_a_minute_comes_back():
+    said = body(None, None, "Quota exceeded for requests per minute")
+    assert _errors.from_status(429, {}, [said]).retryable is True
+
+
+def test_payment_required_is_final():
+    error = _errors.from_status(402, {}, body(message="Insufficient Balance"))
+    assert (error.kind, error.retryable) == ("quota", False)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "retryable"),
+    [
+        (401, "auth", False),
+        ("401", "auth", False),
+        (402, "quota", False),
+        (400, "bad_request", False),
+        (429, "rate_limit", True),
+        (503, "server", True),
+        (408, "timeout", True),
+    ],
+)
+def test_a_router_puts_the_status_into_the_code(code: Any, kind: str, retryable: bool):
+    error = _errors.from_payload({"error": {"code": code, "message": "m"}})
+    assert (error.kind, error.status, error.retryable) == (kind, int(code), retryable)
+
+
+@pytest.mark.parametrize("payload", [[], {}, [[]], {"error": []}, {"error": {}}, None, 7, [None]])
+def test_an_empty_envelope_is_an_error_all_the_same(payload: Any):
+    assert _errors.from_status(500, {}, payload).retryable is True

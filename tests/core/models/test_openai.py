@@ -403,3 +403,27 @@ def test_an_unknown_parameter_is_a_type_error():
 def test_importing_the_models_does_not_import_openai():
     code = "import sys, rollgrid.models.openai; print('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_what_a_server_on_this_machine_is_asked_does_not_go_to_a_proxy(
+    host: str, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+        asked.append(await reader.readline())
+        writer.write(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    for name in ("NO_PROXY", "no_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    async with await asyncio.start_server(proxy, "127.0.0.1") as server:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        with pytest.raises(ModelError):
+            await OpenAIChat("m", base_url=f"http://{host}:9/v1").respond(ModelRequest([Message("user", "x")]))
+        assert asked == []
+        with pytest.raises(ModelError, match="502"):
+            await OpenAIChat("m", base_url="http://models.invalid/v1").respond(ModelRequest([Message("user", "x")]))
+        assert [line.split()[1] for line in asked] == [b"http://models.invalid/v1/chat/completions"]

@@ -151,3 +151,15 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 )
 def test_headers_that_say_how_long_to_wait(milliseconds: str | None, value: str | None, seconds: float | None):
     assert parse_retry_after(milliseconds, value, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Wed, 21 Oct {'9' * 20} 07:28:00 GMT",
+        f"Wed, {'9' * 20} Oct 2015 07:28:00 GMT",
+        f"Wed, 21 Oct 2015 {'9' * 20}:28:00 GMT",
+    ],
+)
+def test_a_date_that_no_calendar_has_is_no_wish(text: str):
+    assert parse_retry_after(None, text) is None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rollgrid.models import _sse
 from rollgrid.models._sse import EventReader
 
 STREAM = (
@@ -26,3 +27,31 @@ def test_events_come_as_soon_as_they_are_complete():
     assert reader.feed(b"\ndata: 2") == [(b"", b"1")]
     assert reader.finish() == [(b"", b"2")]
     assert reader.finish() == []
+
+
+@pytest.mark.parametrize(
+    ("piece", "events"), [(b"x" * 1000, [b"end"]), (b"data: x\n", [b"\n".join([b"x"] * 1000), b"end"])]
+)
+def test_a_long_event_is_put_together_once(piece: bytes, events: list[bytes]):
+    """What is kept of an event that has not ended is the pieces: none of them grows with those that came before."""
+    reader = EventReader()
+    for _ in range(1000):
+        reader.feed(piece)
+    assert max(map(len, reader._rest)) <= len(piece) + 1
+    assert [data for _, data in reader.feed(b"\ndata: end\n\n")] == events
+
+
+def test_an_event_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_sse, "MOST_BYTES", 10_000)
+    reader = EventReader()
+    reader.feed(b"data: " + b"x" * 9_000)
+    with pytest.raises(_sse.EventTooLong):
+        reader.feed(b"x" * 2_000)
+
+
+def test_events_that_end_are_not_counted_together(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_sse, "MOST_BYTES", 1_000)
+    reader = EventReader()
+    for _ in range(100):
+        assert len(reader.feed(b"data: " + b"x" * 300 + b"\n")) == 0
+        assert len(reader.feed(b"\n")) == 1

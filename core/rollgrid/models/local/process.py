@@ -269,7 +269,7 @@ def _start_error(why: str, log: Path | None) -> ModelError:
 def _open_log() -> tuple[IO[bytes], Path]:
     """A new log file for one model process; older ones beyond a few are deleted."""
     folder = log_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     old = sorted(folder.glob("local-model-*.log"))
     for path in old[: max(0, len(old) - KEPT_LOGS + 1)]:
         path.unlink(missing_ok=True)
