@@ -14,6 +14,8 @@ def carry_out(engine: Engine, command: CommandRow) -> tuple[bool, str]:
     (`{"limit": 8}` or `"auto"`), `retry` (`{"signature": "..."}` or `{"task": 0, "attempt": 1}`), `more` (`{"n": 2}`
     further attempts of every task, or of `"tasks": [0, 3]`).
     """
+    if not isinstance(cast("Any", command.args), dict):
+        return False, "the arguments of a command are an object"
     refusal = _try(engine, command)
     if refusal is not None:
         return False, refusal
@@ -76,8 +78,8 @@ def _more(engine: Engine, author: str, args: dict[str, Any]) -> str | None:
     n, tasks = args.get("n"), args.get("tasks")
     if tasks is None:
         return engine.steering.more(None, n, author) if isinstance(n, int) else "more needs a whole number as `n`"
-    chosen = [one for one in cast("list[Any]", tasks) if isinstance(one, int)] if isinstance(tasks, list) else []
-    if not isinstance(n, int) or not chosen:
+    chosen = cast("list[Any]", tasks) if isinstance(tasks, list) else []
+    if not isinstance(n, int) or not chosen or not all(type(one) is int for one in chosen):
         return "more needs a whole number as `n`, and positions of tasks as `tasks`"
     return engine.steering.more(sorted(set(chosen)), n, author)
 

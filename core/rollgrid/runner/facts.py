@@ -14,6 +14,7 @@ from rollgrid.runner.passage import Paid, Passage
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.signature import error_signature
 from rollgrid.runner.storm import Failure
+from rollgrid.runner.transcript import in_words, put_right, transcript_of
 from rollgrid.store.codec import encode
 from rollgrid.store.events import AttemptEnded
 
@@ -53,6 +54,8 @@ def ended_event(
     score = result.score
     failure = failure_of(result)
     metrics = run.metrics if run is not None else None
+    if metrics is not None:
+        put_right(metrics)
     if metrics is not None and passage is not None:
         fill_in(metrics, passage.paid)
     scoring = passage.paid_for_scoring if passage is not None else Paid()
@@ -133,16 +136,11 @@ def spent_by(event: AttemptEnded) -> Spent:
     )
 
 
-def transcript_of(run: RunOutput | None) -> dict[str, Any]:
-    """What is stored as the attempt's body."""
-    return run.to_dict() if run is not None else {}
-
-
 def json_ready(detail: dict[str, Any]) -> dict[str, Any]:
     """A scorer's own detail as JSON can hold it; what it cannot hold is kept as text."""
     try:
         return orjson.loads(
             orjson.dumps(detail, default=str, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
         )
-    except (TypeError, ValueError):
-        return {"text": str(detail)}
+    except Exception:  # noqa: BLE001 - a `__str__` of the user's own may raise anything
+        return {"text": in_words(detail)}

@@ -12,6 +12,7 @@ from rollgrid.runner.budget import Spent
 from rollgrid.runner.passage import Gates, Passage
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
+from rollgrid.runner.transcript import transcript_of
 from rollgrid.store.codec import encode
 from rollgrid.store.events import AttemptPhase, AttemptRetrying
 
@@ -138,5 +139,5 @@ class Flight:
         if self._dirty:
             self._dirty = False
             began = time.monotonic()
-            self.sink.put_live(self.run_id, task, attempt, take, encode(self.context.output.to_dict()))
+            self.sink.put_live(self.run_id, task, attempt, take, encode(transcript_of(self.context.output)))
             self._next_snapshot = now + max(SNAPSHOT_SECONDS, _SNAPSHOT_SHARE * (time.monotonic() - began))

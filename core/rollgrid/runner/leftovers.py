@@ -5,10 +5,11 @@ import time
 from collections.abc import Callable
 
 from rollgrid.runner.attempt import Abandoned
-from rollgrid.runner.facts import ended_event, transcript_of
+from rollgrid.runner.facts import ended_event
 from rollgrid.runner.plan import RunPlan
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
+from rollgrid.runner.transcript import transcript_of
 from rollgrid.store.codec import encode
 from rollgrid.store.events import AttemptEnded, Notice
 from rollgrid.threads import Job
@@ -29,6 +30,7 @@ class Leftovers:
         self._sink = sink
         self._on_late = on_late
         self._jobs: list[tuple[float, Slot, Job]] = []
+        self._is_over = False
 
     def given_up(self, slot: Slot, job: Job) -> None:
         """The attempt has ended while a function of it was running in a thread."""
@@ -55,7 +57,7 @@ class Leftovers:
     def _late(self, slot: Slot, started_at: float, work: "asyncio.Task[None]") -> None:
         """Tell what an abandoned attempt brought after all."""
         left = self.tasks.pop(work)
-        if work.cancelled() or work.exception() is not None:
+        if work.cancelled() or work.exception() is not None or self._is_over:
             return
         result = left.late_result(time.time() - started_at)
         event = ended_event(self._plan.run_id, time.time(), slot, result).model_copy(update=left.late_usage())
@@ -69,6 +71,8 @@ class Leftovers:
             await asyncio.wait(set(self.tasks), timeout=1.0)
         self._report(self._jobs)
         self._jobs = []
+        # The event loop may go on for long, and so may what was left; but the log of this run is closed.
+        self._is_over = True
 
     def _name(self, slot: Slot) -> str:
         return f"attempt {slot.attempt} of {self._plan.tasks[slot.task].id}"

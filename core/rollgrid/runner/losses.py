@@ -5,11 +5,12 @@ from collections import Counter
 
 from rollgrid.environments.attempt import AttemptResult, StopReason
 from rollgrid.runner.budget import Budget
-from rollgrid.runner.facts import Landing, ended_event, landing_of, spent_by, transcript_of
+from rollgrid.runner.facts import Landing, ended_event, landing_of, spent_by
 from rollgrid.runner.flight import Flight
 from rollgrid.runner.ledger import Key, Ledger
 from rollgrid.runner.schedule import Slot
 from rollgrid.runner.sink import EventSink
+from rollgrid.runner.transcript import transcript_of
 from rollgrid.store.codec import encode
 from rollgrid.store.events import AttemptEnded, AttemptStarted
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import orjson
 
 from rollgrid.errors import LogError, RunError
-from rollgrid.store.codec import from_text
+from rollgrid.store.codec import from_text, to_text
+from rollgrid.store.connection import short_read
 from rollgrid.store.events import EVENT_ADAPTER, AnyEvent
 from rollgrid.store.lease import acquire
 from rollgrid.store.writer import LogWriter, Unsaved
@@ -68,13 +69,14 @@ async def take_in(log: Path, run_id: str) -> int:
     work on the run; then the file stays.
     """
     path = rescue_path(log, run_id)
+    # A session that was killed here may have left the file behind although the log has a part of it, or all.
     kept = await asyncio.to_thread(_read, path)
     if not kept:
         return 0
     async with LogWriter.open_cm(log) as writer:
         lease = await acquire(log, run_id)
         try:
-            for event, body in kept:
+            for event, body in kept[await _n_taken_in(log, run_id, kept) :]:
                 writer.append(event, body)
             await writer.flush()
             if writer.unsaved:
@@ -83,6 +85,23 @@ async def take_in(log: Path, run_id: str) -> int:
         finally:
             await lease.release()
     return len(kept)
+
+
+async def _n_taken_in(log: Path, run_id: str, kept: Sequence[tuple[AnyEvent, bytes | None]]) -> int:
+    """How many of the events, from the first on, the log has already: they are written in their order."""
+    texts = [to_text(vars(event)) for event, _ in kept]
+    async with short_read(log) as connection:
+        first = await connection.execute_fetchall(
+            "SELECT min(seq) FROM event WHERE run_id = ? AND at = ? AND data = ?", (run_id, kept[0][0].at, texts[0])
+        )
+        since = next(iter(first))[0]
+        if since is None:
+            return 0
+        rows = await connection.execute_fetchall(
+            "SELECT data FROM event WHERE run_id = ? AND seq >= ?", (run_id, since)
+        )
+    found = {str(row[0]) for row in rows}
+    return next((n for n, text in enumerate(texts) if text not in found), len(texts))
 
 
 def _read(path: Path) -> list[tuple[AnyEvent, bytes | None]]:

@@ -25,6 +25,7 @@ from rollgrid.runner.sink import EventSink, NoLog
 from rollgrid.runner.tally import Shelf, Tally
 from rollgrid.runner.upkeep import Upkeep, not_in_the_log
 from rollgrid.store import process
+from rollgrid.store.commands import last_command
 from rollgrid.store.events import Notice, RunStateChanged, SessionEnded, SessionStarted
 from rollgrid.store.lease import Lease, acquire
 from rollgrid.store.logged import LoggedRun
@@ -55,12 +56,13 @@ class Session:
             self._tally.take(*key, result)
 
     async def run(self) -> SessionOutcome:
-        options, prepared, began = self._options, self._prepared, time.time()
+        options, prepared, answered = self._options, self._prepared, 0
         async with AsyncExitStack() as stack:
             sink: EventSink = NoLog()
             lease: Lease | None = None
             if options.log is not None:
                 self._writer = sink = await stack.enter_async_context(LogWriter.open_cm(options.log))
+                answered = await last_command(self._writer.path, options.run_id)
                 lease = await acquire(options.log, options.run_id)
                 stack.push_async_callback(self._release, lease)
                 await _refuse_stale(self._writer, options.run_id, prepared.as_of)
@@ -77,7 +79,7 @@ class Session:
                 on_result=self._take_result,
             )
             if self._writer is not None and lease is not None:
-                self._upkeep = Upkeep(self._writer, lease, engine, options, self._say, began)
+                self._upkeep = Upkeep(self._writer, lease, engine, options, self._say, answered)
             sampler = self._sampler = await make_sampler(prepared, engine, sink)
             await self._announce(sink, engine)
             if sampler is not None:
@@ -299,12 +301,21 @@ async def _prices(prepared: Prepared, options: SessionOptions) -> PriceList | No
         prices = KnownPrices()
     if options.limits.max_cost is not None and prices is not None:
         await prices.ready()
+    judge = _paid_judge(prepared)
+    if options.limits.max_cost is not None and prices is not None and judge and not is_priced(prices, judge):
+        raise RunError(f"the cost cannot be limited: of the judge, {_unpriced(judge)}", "limit tokens or time")
     if options.limits.max_cost is not None and (prices is None or model is None or not is_priced(prices, model)):
         if model is None:
             raise RunError("the cost cannot be limited: the agent asks its model by itself", "limit tokens or time")
         hint = "limit tokens or time, or give a price with --price IN/OUT"
         raise RunError(f"the cost cannot be limited: {_unpriced(model)}", hint)
     return prices
+
+
+def _paid_judge(prepared: Prepared) -> Model | None:
+    """The model that the scorer asks, where its calls cost something: not one that runs here, or is made up."""
+    judge: object = getattr(prepared.env.scorer, "model", None)
+    return judge if isinstance(judge, Model) and judge.kind == "real" else None
 
 
 def _budget(prepared: Prepared, limits: Limits) -> Budget:

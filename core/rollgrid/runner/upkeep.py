@@ -24,7 +24,8 @@ _LOOK_SECONDS = 0.2
 class Upkeep:
     """The caretaker of one session. `turn` is called a few times a second, `last_words` once, at the end.
 
-    `began` is when the session asked for the run (seconds since the epoch): a command from before was not meant for it.
+    `answered` is the newest command that the log held when the session asked for the run: up to this one they were not
+    meant for it. Clocks are not asked, which may be set back under a run.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class Upkeep:
         engine: Engine,
         options: SessionOptions,
         say: Callable[[str], None],
-        began: float,
+        answered: int,
     ) -> None:
         self.gave_up = False
         """The session ended although the log did not take everything."""
@@ -50,7 +51,7 @@ class Upkeep:
         self._patience = options.log_patience
         self._say = say
         self._last_command = 0
-        self._began = began
+        self._answered = answered
         self._closing = False
         self._beat_at = time.monotonic()
         self._unreadable: str | None = None
@@ -126,7 +127,7 @@ class Upkeep:
             self._last_command = command.command_id
             if self._closing:
                 accepted, answer = False, "the run has just ended"
-            elif command.at < self._began:
+            elif command.command_id <= self._answered:
                 accepted, answer = False, "it was meant for a runner that has ended"
             else:
                 accepted, answer = carry_out(self._engine, command)

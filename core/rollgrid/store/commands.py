@@ -37,6 +37,13 @@ async def post_command(path: Path, run_id: str, command: str, args: Mapping[str,
         return cursor.lastrowid
 
 
+async def last_command(path: Path, run_id: str) -> int:
+    """The id of the newest command to the run, 0 where there is none."""
+    async with short_read(path) as connection:
+        statement = "SELECT coalesce(max(command_id), 0) FROM command WHERE run_id = ?"
+        return next(iter(await connection.execute_fetchall(statement, (run_id,))))[0]
+
+
 async def pending_commands(source: aiosqlite.Connection | Path, run_id: str, after_id: int = 0) -> list[CommandRow]:
     """Commands with a higher id than `after_id` that were not answered yet, oldest first.
 

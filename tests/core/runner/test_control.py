@@ -148,3 +148,14 @@ async def test_an_attempt_that_runs_or_waits_is_not_retried_and_the_answer_says_
     assert carry_out(engine, command("cancel")) == (False, "the run is already stopping")
     go.set()
     await run
+
+
+@pytest.mark.parametrize(
+    "args", [{"n": 1, "tasks": [0, [1]]}, {"n": 1, "tasks": [0, "1"]}, {"n": 1, "tasks": [True]}, ["n", 1], None, "n"]
+)
+def test_a_command_of_a_wrong_shape_is_refused_whole_and_the_run_goes_on(engine, args):
+    before = list(engine.ledger.targets)
+    accepted, answer = carry_out(engine, command("more")._replace(args=args))
+    assert not accepted
+    assert answer
+    assert list(engine.ledger.targets) == before

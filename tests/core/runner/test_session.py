@@ -1,4 +1,5 @@
 import asyncio
+import time
 
 import pytest
 
@@ -211,3 +212,45 @@ async def test_nothing_scored_is_inconclusive(log):
 
     outcome = await Session(prepare_run(environment(bad, n=1), k=2), options(log)).run()
     assert (outcome.state, outcome.exit_code) == ("finished", 3)
+
+
+async def test_a_clock_that_is_set_back_does_not_keep_commands_from_a_runner(log, monkeypatch):
+    begun = asyncio.Event()
+
+    async def answer(prompt):
+        begun.set()
+        await asyncio.sleep(1.0)
+        return "ok"
+
+    session = asyncio.create_task(Session(prepare_run(environment(answer), k=1), options(log)).run())
+    await begun.wait()
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() - 3600)
+    answered = await wait_for_answer(log, await post_command(log, "run1", "concurrency", {"limit": 2}, "ada"), 10)
+    assert answered.accepted, answered.answer
+    assert (await session).state == "finished"
+
+
+async def test_what_was_left_behind_does_not_speak_to_a_log_that_is_closed(log):
+    told = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context))
+    release, ended = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(prompt):
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+        ended.set()
+        return "ok"
+
+    tasks = (Task("q", "ok", id="t"),)
+    env = Environment(name="env", tasks=tasks, scorer=EqualScorer(), agent=Agent(stubborn), timeout_seconds=0.2)
+    outcome = await Session(prepare_run(env, k=1), options(log)).run()
+    assert outcome.state == "finished"
+    release.set()
+    await ended.wait()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert told == []

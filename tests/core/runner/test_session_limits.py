@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -92,6 +93,23 @@ async def test_a_limit_on_a_cost_that_nobody_knows_is_refused_before_anything_is
     assert model.requests == []
     row, _ = await read(log)
     assert row is None
+
+
+async def test_a_limit_on_a_cost_asks_for_the_price_of_the_judge_too(log):
+    class Judged(EqualScorer):
+        model = ScriptedModel("yes", id="judge")
+
+    class OfTheAgent:
+        async def ready(self):
+            pass
+
+        def cost(self, model, reply):
+            return None if model.id == "judge" else 0.1
+
+    env = replace(environment(), scorer=Judged())
+    with pytest.raises(RunError, match="of the judge, no price is known for judge at scripted"):
+        await start(log, env, price=OfTheAgent(), limits=Limits(max_cost=1.0))
+    assert (await start(log, env, price=OfTheAgent())).state == "finished"
 
 
 async def test_the_library_door_takes_limits_too(monkeypatch):
