@@ -31,7 +31,7 @@ def make_feed(log: FakeLog, clock: Clock | None = None, path: Path | None = None
         post_command=log.post,
         reviews=ReviewDesk(path, "ada", post=log.review, undo=log.undo),
         author="ada",
-        fps=50,
+        fps=200,
         clock=clock or Clock(),
     )
 
@@ -81,6 +81,17 @@ async def settle(pilot: Pilot[None]) -> None:
         if app.feed.polls > asked + 1 and not loading:
             break
     await pilot.pause()
+
+
+async def resize(pilot: Pilot[None], width: int, height: int) -> None:
+    """Until the screen has its new size: of several that come at once, textual waits for the last."""
+    await pilot.resize_terminal(width, height)
+    for _ in range(500):
+        if pilot.app.screen.outer_size == (width, height):
+            break
+        await pilot.pause(0.01)
+    for _ in range(2):  # the first makes the layout, the second waits for those who are told of it
+        await pilot.pause()
 
 
 def lines(app: Dashboard) -> list[str]:

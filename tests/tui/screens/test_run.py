@@ -8,7 +8,7 @@ from rollgrid_tui.screens.run import RunScreen
 from rollgrid_tui.widgets.attempt_pane import AttemptPane
 from rollgrid_tui.widgets.bar import Bar
 from rollgrid_tui.widgets.rollout_grid import RolloutGrid
-from support.dash import dashboard, lines, settle, text
+from support.dash import dashboard, lines, resize, settle, text
 from support.fake_log import NOW, FakeLog, attempt_row, run_row, task_row, transcript
 
 
@@ -306,8 +306,7 @@ async def test_a_resize_while_running_keeps_cursor_and_columns():
     async with dashboard(log, "r4k9tz", size=(120, 36)) as (app, pilot):
         await pilot.press("G")
         for width, height in ((80, 24), (200, 60), (60, 15), (100, 30)):
-            await pilot.resize_terminal(width, height)
-            await pilot.pause()
+            await resize(pilot, width, height)
             assert all(len(line) <= width for line in lines(app))
             assert "task-40" in text(app)
             assert app.screen.query_one(RolloutGrid).cursor == (39, 1)

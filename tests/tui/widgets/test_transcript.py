@@ -4,6 +4,7 @@ from textual.app import App, ComposeResult
 
 from rollgrid_tui.state.attempt_view import Block, Kind
 from rollgrid_tui.widgets.transcript import TranscriptView
+from support.dash import resize
 
 
 class Reading(App[None]):
@@ -75,8 +76,7 @@ async def test_a_narrower_window_wraps_anew():
         view = app.query_one(TranscriptView)
         view.show([Block(Kind.text, "the quick brown fox jumps over")], "a")
         assert shown(view)[0] == "the quick brown fox jumps over"
-        await pilot.resize_terminal(20, 10)
-        await pilot.pause()
+        await resize(pilot, 20, 10)
         assert shown(view)[:2] == ["the quick brown fox", "jumps over"]
 
 
